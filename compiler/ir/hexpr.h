@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host expressions: integer arithmetic over what is known when a kernel is bound (dimensions, ranks, sms).
+// They stand in tensor dimensions, group counts, requirements and block sizes, go into the module
+// description as prefix JSON, and are what the runtime evaluates (64 bit, overflow and division checked).
+#ifndef PKC_IR_HEXPR_H
+#define PKC_IR_HEXPR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "support/arena.h"
+#include "support/buf.h"
+#include "support/str.h"
+
+typedef enum ir_hx_op {
+#define IR_HX(id, text, arity) IR_HX_##id,
+#include "ir/hexpr.def"
+#undef IR_HX
+    IR_HX_COUNT
+} ir_hx_op;
+
+typedef struct ir_hx ir_hx;
+struct ir_hx {
+    ir_hx_op op;
+    int64_t value;         // CONST; STRIDE: the axis; GROUP: unused
+    pkc_str name;          // DIM: the dimension's name; STRIDE: the parameter; SCALAR: the parameter
+    const ir_hx *a, *b;    // operands, by arity
+};
+
+/// Builds an expression, folding constants (division by a constant zero is left as it stands).
+const ir_hx *ir_hx_const(pkc_arena *arena, int64_t value);
+const ir_hx *ir_hx_dim(pkc_arena *arena, pkc_str name);
+const ir_hx *ir_hx_stride(pkc_arena *arena, pkc_str param, int axis);
+const ir_hx *ir_hx_leaf(pkc_arena *arena, ir_hx_op op);   // RANK, RANKS, SMS
+const ir_hx *ir_hx_bin(pkc_arena *arena, ir_hx_op op, const ir_hx *a, const ir_hx *b);
+const ir_hx *ir_hx_not(pkc_arena *arena, const ir_hx *a);
+bool ir_hx_equal(const ir_hx *a, const ir_hx *b);
+/// True and the value where the expression is a constant.
+bool ir_hx_is_const(const ir_hx *a, int64_t *value);
+/// Appends prefix JSON: `["cdiv",["dim","R"],128]`; a constant is a number.
+void ir_hx_print_json(const ir_hx *a, pkc_buf *out);
+/// Appends what a person reads: `cdiv(R, 128)`.
+void ir_hx_print_text(const ir_hx *a, pkc_buf *out);
+
+#endif
