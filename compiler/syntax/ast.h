@@ -51,6 +51,7 @@ typedef struct pkc_block {
     pkc_span span;
     pkc_stmts stmts;
     bool else_if;
+    uint16_t depth;
     struct pkc_varset *assigned; // set by sema: variables from outside that the block assigns
 } pkc_block;
 
@@ -202,6 +203,7 @@ struct pkc_item {
 
 struct pkc_stmt {
     pkc_stmt_kind kind;
+    uint16_t depth; // as in pkc_expr, expressions and blocks within counted
     pkc_span span;
     union {
 #define PKC_AST_STMT(id, member, printed, fields) struct pkc_stmt_##member member;

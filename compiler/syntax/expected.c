@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Turns "these tokens could have stood here" into a sentence for a person, with the fix where there is an
+// obvious one.
+#include <string.h>
+
+#include "syntax/parser.h"
+
+typedef enum token_group { ITEM, STMT, START, BOTH, OPERATOR, ASSIGN, WORD, PLAIN } token_group;
+
+typedef struct token_text {
+    const char *spelling, *shown;
+    token_group group;
+} token_text;
+
+static const token_text texts[PKC_TOKEN_COUNT] = {
+#define PKC_TOKEN(id, spelling, shown, group) {spelling, shown, group},
+#include "grammar/tokens.def"
+#undef PKC_TOKEN
+    {NULL, "the end of the file", PLAIN},
+};
+
+static void drop_group(pkc_expected *e, token_group group)
+{
+    for (int i = 0; i < PKC_TOKEN_COUNT; i++)
+        if (texts[i].group == group)
+            e->token[i] = false;
+}
+
+static bool only(const pkc_expected *e, pkc_token token)
+{
+    for (int i = 0; i < PKC_TOKEN_COUNT; i++)
+        if (e->token[i] && i != (int)token)
+            return false;
+    return true;
+}
+
+typedef struct choices {
+    const char *text[PKC_TOKEN_COUNT + 3];
+    size_t count;
+} choices;
+
+// Many tokens that mean one thing become one phrase; operators that could go on are no news.
+static choices fold(pkc_expected e)
+{
+    choices c = {0};
+    bool statement = e.token[PKC_TOKEN_LET], item = e.token[PKC_TOKEN_IMPORT];
+    bool expression = e.token[PKC_TOKEN_FLOAT] && e.token[PKC_TOKEN_IDENT];
+    bool going_on = e.token[PKC_TOKEN_STAR];
+    if (item) {
+        c.text[c.count++] = "'import', 'kernel' or 'fn'";
+        drop_group(&e, ITEM);
+        e.token[PKC_TOKEN_AT] = e.token[PKC_TOKEN_END] = false;
+    }
+    if (statement)
+        drop_group(&e, STMT);
+    if (statement || expression) {
+        c.text[c.count++] = statement ? "a statement" : "an expression";
+        drop_group(&e, START);
+        drop_group(&e, BOTH);
+    }
+    if (going_on) {
+        drop_group(&e, BOTH);
+        drop_group(&e, OPERATOR);
+    }
+    drop_group(&e, WORD);
+    if (e.token[PKC_TOKEN_ADDEQ])
+        e.token[PKC_TOKEN_ASSIGN] = false;
+    drop_group(&e, ASSIGN);
+    if (!only(&e, PKC_TOKEN_END))
+        e.token[PKC_TOKEN_END] = false;
+    for (int i = 0; i < PKC_TOKEN_COUNT; i++)
+        if (e.token[i])
+            c.text[c.count++] = texts[i].shown;
+    return c;
+}
+
+static const char *join(pkc_parser *p, const choices *c)
+{
+    const char *text = c->count ? c->text[0] : "something else";
+    for (size_t i = 1; i < c->count; i++)
+        text = pkc_arena_printf(&p->session->arena, "%s%s%s", text, i + 1 < c->count ? ", " : " or ",
+                                c->text[i]);
+    return text;
+}
+
+static const char *source_text(pkc_parser *p, pkc_span span)
+{
+    uint32_t len = span.end - span.begin, shown = len > 40 ? 40 : len;
+    return pkc_arena_printf(&p->session->arena, "'%.*s%s'", (int)shown, p->file->text + span.begin,
+                            shown < len ? "..." : "");
+}
+
+static const char *found_text(pkc_parser *p, pkc_span span, pkc_token found)
+{
+    if (found == PKC_TOKEN_END || found == PKC_TOKEN_STRING)
+        return texts[found].shown;
+    return source_text(p, span);
+}
+
+static bool span_is(pkc_span span, const char *text)
+{
+    return span.file && span.end - span.begin == strlen(text) &&
+           memcmp(span.file->text + span.begin, text, span.end - span.begin) == 0;
+}
+
+// Words with which other languages declare a variable.
+static bool is_foreign_type(pkc_span span)
+{
+    static const char *const words[] = {"int",  "float",  "double", "char", "void",
+                                        "bool", "size_t", "auto",   "long", "unsigned"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (span_is(span, words[i]))
+            return true;
+    return false;
+}
+
+static bool is_keyword(pkc_token token)
+{
+    const char *spelling = texts[token].spelling;
+    return spelling && spelling[0] >= 'a' && spelling[0] <= 'z';
+}
+
+// Advice for what people bring along from other languages.
+static void advise(pkc_parser *p, pkc_diag *d, pkc_span span, pkc_token found, const pkc_expected *e)
+{
+    pkc_span before = p->before_last;
+    bool body = e->token[PKC_TOKEN_LBRACE];
+    if (found == PKC_TOKEN_ASSIGN && e->token[PKC_TOKEN_EQ])
+        pkc_diag_fix(d, span, "==");
+    else if (found == PKC_TOKEN_IDENT && is_foreign_type(before))
+        pkc_diag_help(d, "variables are declared with 'let' or 'var': let %.*s = ...",
+                      (int)(span.end - span.begin), p->file->text + span.begin);
+    else if (body && span_is(before, "else"))
+        pkc_diag_help(d, "braces are always written: else { ... }");
+    else if (body && found != PKC_TOKEN_END && (e->token[PKC_TOKEN_STAR] || span_is(before, ")")))
+        pkc_diag_help(d, "braces are always written around a body: { ... }");
+    else if (is_keyword(found) && e->token[PKC_TOKEN_IDENT] && !e->token[PKC_TOKEN_LET])
+        pkc_diag_help(d, "'%s' is a word of the language and cannot be a name", texts[found].spelling);
+}
+
+static bool on_later_line(pkc_span before, pkc_span span)
+{
+    return before.file && pkc_span_end(before).line < pkc_span_begin(span).line;
+}
+
+static void report_semicolon(pkc_parser *p)
+{
+    pkc_span before = p->before_last, at = {before.file, before.end, before.end};
+    pkc_diag *d = pkc_diag_error(p->session, PKC_DIAG_MISSING_SEMICOLON, at, source_text(p, before));
+    pkc_diag_fix(d, at, ";");
+}
+
+static void report_unclosed(pkc_parser *p, pkc_span span)
+{
+    uint32_t open = p->open[p->open_count - 1];
+    pkc_span bracket = {p->file, open, open + 1};
+    pkc_diag *d = pkc_diag_error(p->session, PKC_DIAG_UNCLOSED, span, source_text(p, bracket));
+    pkc_diag_note(d, bracket, "opened here");
+}
+
+void pkc_report_syntax(pkc_parser *p, pkc_span span, pkc_token found, pkc_expected expected)
+{
+    if (p->stopped)
+        return;
+    bool semicolon = expected.token[PKC_TOKEN_SEMICOLON];
+    if (semicolon && (on_later_line(p->before_last, span) || found == PKC_TOKEN_RBRACE)) {
+        report_semicolon(p);
+        return;
+    }
+    if (found == PKC_TOKEN_END && p->open_count > 0) {
+        report_unclosed(p, span);
+        return;
+    }
+    choices c = fold(expected);
+    pkc_diag *d = pkc_diag_error(p->session, PKC_DIAG_SYNTAX, span, join(p, &c), found_text(p, span, found));
+    advise(p, d, span, found, &expected);
+}
+
+void pkc_report_depth(pkc_parser *p, pkc_span span)
+{
+    if (!p->stopped)
+        pkc_diag_error(p->session, PKC_DIAG_TOO_DEEP, span, PKC_MAX_NESTING);
+    p->stopped = true;
+}
