@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compiles every ```pk code block of the documentation.
+
+usage: check_docs.py PKC STDLIB FILE.md...
+A block is a whole program. "```pk fails E0203" says that it must be refused with that code.
+"""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+BLOCK = re.compile(r"^```pk([^\n]*)\n(.*?)^```", re.M | re.S)
+
+
+def compile_block(pkc, stdlib, text):
+    """The set of codes of the errors that pkc gives for a program; None where it did not behave."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "block.pk"
+        path.write_text(text)
+        run = subprocess.run([pkc, str(path), "-I", stdlib, "--check", "--json"], capture_output=True, text=True)
+    if run.returncode not in (0, 1):
+        return None, run.stdout + run.stderr
+    report = json.loads(run.stdout + run.stderr or "{}")
+    found = report["diagnostics"] if isinstance(report, dict) and "diagnostics" in report else report or []
+    return {d["code"] for d in found if d["severity"] == "error"}, run.stdout + run.stderr
+
+
+def check(pkc, stdlib, page):
+    text = page.read_text()
+    count, bad = 0, []
+    for match in BLOCK.finditer(text):
+        count += 1
+        line = text[: match.start()].count("\n") + 1
+        words = match.group(1).split()
+        want = set(words[1:]) if words[:1] == ["fails"] else set()
+        got, output = compile_block(pkc, stdlib, match.group(2))
+        if got is None or (got != want if not want else not want <= got):
+            bad.append(f"{page}:{line}: expected {sorted(want) or 'no error'}, got {sorted(got or ['a crash'])}\n{output}")
+    return count, bad
+
+
+def main():
+    pkc, stdlib = sys.argv[1:3]
+    total, failures = 0, []
+    for name in sys.argv[3:]:
+        count, bad = check(pkc, stdlib, pathlib.Path(name))
+        total += count
+        failures += bad
+    print("\n".join(failures))
+    print(f"{total} code blocks, {len(failures)} failed")
+    return 1 if failures or total == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
