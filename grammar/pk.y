@@ -105,6 +105,7 @@ item
     | FN error block                        { $$ = NULL; yyerrok; }
     | error ";"                             { $$ = NULL; yyerrok; }
     | error block                           { $$ = NULL; yyerrok; }
+    | error "}"                             { $$ = NULL; yyerrok; }
     ;
 
 attributes
@@ -245,6 +246,10 @@ names
 if
     : IF expr block                         { $$ = pkc_build_if(p, @$, $2, $3, NULL); }
     | IF expr block ELSE block              { $$ = pkc_build_if(p, @$, $2, $3, $5); }
+    | IF error ";"                          { $$ = NULL; yyerrok; }
+    | IF error block                        { $$ = NULL; yyerrok; }
+    | IF error block ELSE block             { $$ = NULL; yyerrok; }
+    | IF error block ELSE if                { $$ = NULL; yyerrok; }
     | IF expr block ELSE if                 { $$ = pkc_build_if(p, @$, $2, $3, pkc_build_else_if(p, @5, $5)); }
     ;
 

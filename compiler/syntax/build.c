@@ -169,7 +169,7 @@ pkc_block *pkc_build_else_if(pkc_parser *p, pkc_span span, pkc_stmt *stmt)
     return block;
 }
 
-// The statement, or NULL where it is nested too deeply. A block may add a level to what is checked here.
+// The statement, or NULL where it is nested too deeply.
 static pkc_stmt *finish_stmt(pkc_parser *p, pkc_stmt stmt)
 {
     unsigned depth = pkc_stmt_depth(&stmt);

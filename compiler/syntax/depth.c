@@ -128,5 +128,5 @@ unsigned pkc_stmts_depth(const pkc_stmts *stmts)
     unsigned depth = 0;
     for (size_t i = 0; i < stmts->len; i++)
         depth = larger(depth, stmts->data[i]->depth);
-    return depth + 1;
+    return depth;
 }

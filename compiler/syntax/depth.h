@@ -8,6 +8,7 @@
 /// One more than the deepest child; 1 for a leaf. May exceed PKC_MAX_NESTING by the one level just added.
 unsigned pkc_expr_depth(const pkc_expr *expr);
 unsigned pkc_stmt_depth(const pkc_stmt *stmt);
+/// Of the deepest statement; a block adds no level of its own.
 unsigned pkc_stmts_depth(const pkc_stmts *stmts);
 
 #endif

@@ -39,6 +39,14 @@ typedef struct choices {
     size_t count;
 } choices;
 
+// Kinds of token ("a name") before words and signs.
+static void add_texts(choices *c, const pkc_expected *e, bool spelled)
+{
+    for (int i = 0; i < PKC_TOKEN_COUNT; i++)
+        if (e->token[i] && (texts[i].spelling != NULL) == spelled)
+            c->text[c->count++] = texts[i].shown;
+}
+
 // Many tokens that mean one thing become one phrase; operators that could go on are no news.
 static choices fold(pkc_expected e)
 {
@@ -59,18 +67,24 @@ static choices fold(pkc_expected e)
         drop_group(&e, BOTH);
     }
     if (going_on) {
+        bool closes = e.token[PKC_TOKEN_GREATER] && !e.token[PKC_TOKEN_LESS]; // a list of const parameters
         drop_group(&e, BOTH);
         drop_group(&e, OPERATOR);
+        e.token[PKC_TOKEN_GREATER] = closes;
     }
-    drop_group(&e, WORD);
+    if (statement || expression || e.token[PKC_TOKEN_IDENT])
+        drop_group(&e, WORD);
+    if (e.token[PKC_TOKEN_PEER]) {
+        c.text[c.count++] = "a type";
+        e.token[PKC_TOKEN_PEER] = e.token[PKC_TOKEN_IDENT] = e.token[PKC_TOKEN_LPAREN] = false;
+    }
     if (e.token[PKC_TOKEN_ADDEQ])
         e.token[PKC_TOKEN_ASSIGN] = false;
     drop_group(&e, ASSIGN);
     if (!only(&e, PKC_TOKEN_END))
         e.token[PKC_TOKEN_END] = false;
-    for (int i = 0; i < PKC_TOKEN_COUNT; i++)
-        if (e.token[i])
-            c.text[c.count++] = texts[i].shown;
+    add_texts(&c, &e, false);
+    add_texts(&c, &e, true);
     return c;
 }
 
@@ -134,6 +148,9 @@ static void advise(pkc_parser *p, pkc_diag *d, pkc_span span, pkc_token found, c
         pkc_diag_help(d, "braces are always written: else { ... }");
     else if (body && found != PKC_TOKEN_END && (e->token[PKC_TOKEN_STAR] || span_is(before, ")")))
         pkc_diag_help(d, "braces are always written around a body: { ... }");
+    else if (found == PKC_TOKEN_LBRACE && (span_is(before, "consumer") || span_is(before, "communicator")))
+        pkc_diag_help(d, "say how many: %.*s(2)", (int)(before.end - before.begin),
+                      p->file->text + before.begin);
     else if (is_keyword(found) && e->token[PKC_TOKEN_IDENT] && !e->token[PKC_TOKEN_LET])
         pkc_diag_help(d, "'%s' is a word of the language and cannot be a name", texts[found].spelling);
 }
@@ -150,17 +167,30 @@ static void report_semicolon(pkc_parser *p)
     pkc_diag_fix(d, at, ";");
 }
 
-static void report_unclosed(pkc_parser *p, pkc_span span)
+// The bracket that the indentation says was forgotten, otherwise the innermost one that is open.
+static void report_unclosed(pkc_parser *p, pkc_span end)
 {
-    uint32_t open = p->open[p->open_count - 1];
+    uint32_t open = p->has_suspect ? p->suspect : p->open[p->open_count - 1];
     pkc_span bracket = {p->file, open, open + 1};
-    pkc_diag *d = pkc_diag_error(p->session, PKC_DIAG_UNCLOSED, span, source_text(p, bracket));
-    pkc_diag_note(d, bracket, "opened here");
+    pkc_diag *d = pkc_diag_error(p->session, PKC_DIAG_UNCLOSED, bracket, source_text(p, bracket));
+    if (p->has_suspect)
+        pkc_diag_help(d, "the '}' that closes it now stands further left than its line");
+    pkc_diag_note(d, end, "the file ends here");
+}
+
+// A '}' between items right behind one that was reported.
+static bool one_more_stray(pkc_parser *p, pkc_span span, pkc_token found, const pkc_expected *e)
+{
+    if (found != PKC_TOKEN_RBRACE || !e->token[PKC_TOKEN_IMPORT])
+        return false;
+    bool again = p->stray_end != 0 && p->before_last.end == p->stray_end;
+    p->stray_end = span.end;
+    return again;
 }
 
 void pkc_report_syntax(pkc_parser *p, pkc_span span, pkc_token found, pkc_expected expected)
 {
-    if (p->stopped)
+    if (p->stopped || one_more_stray(p, span, found, &expected))
         return;
     bool semicolon = expected.token[PKC_TOKEN_SEMICOLON];
     if (semicolon && (on_later_line(p->before_last, span) || found == PKC_TOKEN_RBRACE)) {

@@ -29,8 +29,11 @@ typedef struct pkc_parser {
     pkc_span last, before_last;     // the last two tokens that the grammar got
     uint32_t open[PKC_MAX_NESTING]; // offsets of the brackets that are open
     uint32_t open_count;
-    bool stopped;      // nothing more is read: the nesting is beyond its limit
-    bool bad_encoding; // reported for the whole file: its bytes are not reported again
+    bool has_suspect;   // a '{' was closed by a '}' further left than its line:
+    uint32_t suspect;   // its offset, the first one's; its own '}' is likely to be missing
+    uint32_t stray_end; // end of the last '}' without a partner: one of a run of them is reported
+    bool stopped;       // nothing more is read: the nesting is beyond its limit
+    bool bad_encoding;  // reported for the whole file: its bytes are not reported again
 } pkc_parser;
 
 /// What went wrong at a token, in human words.

@@ -222,6 +222,28 @@ void pkc_token_foreign_comment(pkc_parser *p, pkc_span span, uint32_t mark)
         pkc_diag_fix(d, head, "//");
 }
 
+// Blanks before the first character of the line; `*first` says whether the offset is that character's.
+static uint32_t indentation(const pkc_file *file, uint32_t offset, bool *first)
+{
+    uint32_t begin = offset, at;
+    while (begin > 0 && file->text[begin - 1] != '\n')
+        begin--;
+    for (at = begin; file->text[at] == ' ' || file->text[at] == '\t';)
+        at++;
+    *first = at == offset;
+    return at - begin;
+}
+
+static void note_suspect(pkc_parser *p, uint32_t open, uint32_t close)
+{
+    bool open_first, close_first;
+    uint32_t left = indentation(p->file, open, &open_first);
+    if (indentation(p->file, close, &close_first) < left && close_first && !p->has_suspect) {
+        p->has_suspect = true;
+        p->suspect = open;
+    }
+}
+
 // Keeps count of the brackets that are open; false where they nest too deeply.
 static bool count_bracket(pkc_parser *p, int code, pkc_span span)
 {
@@ -236,6 +258,8 @@ static bool count_bracket(pkc_parser *p, int code, pkc_span span)
     case PKC_TOK_RPAREN:
     case PKC_TOK_RBRACKET:
     case PKC_TOK_RBRACE:
+        if (p->open_count > 0 && code == PKC_TOK_RBRACE)
+            note_suspect(p, p->open[p->open_count - 1], span.begin);
         if (p->open_count > 0)
             p->open_count--;
         break;
