@@ -68,7 +68,7 @@ static void yyerror(const pkc_span *span, struct pkc_parser *p, const char *text
 %token <string> STRING
 %token BAD
 
-%type <names> attributes names
+%type <names> kernel attributes names
 %type <name> name
 %type <params> const_params const_list params param_list fn_params fn_list fields
 %type <param> const_param param fn_param field typed
@@ -97,9 +97,9 @@ file
 
 item
     : IMPORT name ";"                       { $$ = pkc_build_import(p, @$, $2); }
-    | attributes KERNEL name const_params "(" params ")" block
-                                            { $$ = pkc_build_kernel(p, @$, $1, $3, $4, $6, $8); }
-    | attributes KERNEL error block         { $$ = NULL; yyerrok; }
+    | kernel name const_params "(" params ")" block
+                                            { $$ = pkc_build_kernel(p, @$, $1, $2, $3, $5, $7); }
+    | kernel error block                    { $$ = NULL; yyerrok; }
     | FN name const_params "(" fn_params ")" result block
                                             { $$ = pkc_build_fn(p, @$, $2, $3, $5, $7, $8); }
     | FN error block                        { $$ = NULL; yyerrok; }
@@ -108,8 +108,13 @@ item
     | error "}"                             { $$ = NULL; yyerrok; }
     ;
 
+kernel          /* no empty rule in front: the item's span would begin before it */
+    : KERNEL                                { $$ = (pkc_names){0}; }
+    | attributes KERNEL
+    ;
+
 attributes
-    : %empty                                { $$ = (pkc_names){0}; }
+    : "@" name                              { $$ = pkc_build_names(p, (pkc_names){0}, $2); }
     | attributes "@" name                   { $$ = pkc_build_names(p, $1, $3); }
     ;
 

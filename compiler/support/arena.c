@@ -66,6 +66,7 @@ void *pkc_arena_alloc(pkc_arena *arena, size_t size)
 {
     if (size > SIZE_MAX / 2)
         out_of_memory();
+    size = size ? size : 1; // every block has an address of its own
     size = (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
     struct pkc_arena_chunk *chunk = arena->head;
     if (!chunk || chunk->size - chunk->used < size)
