@@ -36,10 +36,18 @@ typedef enum ir_type_kind {
 typedef enum ir_layout { IR_LAY_UNKNOWN, IR_LAY_LIN, IR_LAY_SW32, IR_LAY_SW64, IR_LAY_SW128 } ir_layout;
 
 /// Who holds which rows and columns of a register tile. UNKNOWN until `layout`.
-/// ANY: a generator or a value equal in all threads, at home in every base.
-typedef enum ir_dist_base { IR_DIST_UNKNOWN, IR_DIST_QUAD, IR_DIST_LANE, IR_DIST_LINE, IR_DIST_ANY } ir_dist_base;
+/// ANY: a generator or a value equal in all threads, at home in every base. FLAT: vectors of 8 columns, row after
+/// row, dealt to all threads of the role round robin (element-wise code without broadcasts and reductions).
+typedef enum ir_dist_base {
+    IR_DIST_UNKNOWN,
+    IR_DIST_QUAD,
+    IR_DIST_LANE,
+    IR_DIST_LINE,
+    IR_DIST_ANY,
+    IR_DIST_FLAT
+} ir_dist_base;
 
-/// `w`: quad and lane: warpgroups; line: warps. The kind (full, row, col, one) follows from the shape.
+/// `w`: quad and lane: warpgroups; line and flat: warps. The kind (full, row, col, one) follows from the shape.
 typedef struct ir_dist {
     ir_dist_base base;
     uint16_t w;
