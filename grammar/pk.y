@@ -202,6 +202,7 @@ stmt
                                             { $$ = pkc_build_for(p, @$, false, $2, $4, $6, $7, $8); }
     | FOR CONST name IN expr ".." expr step block
                                             { $$ = pkc_build_for(p, @$, true, $3, $5, $7, $8, $9); }
+    | FOR c_for error ")" block             { $$ = NULL; yyerrok; }
     | PIPE name "[" expr "]" "{" fields "}"         { $$ = pkc_build_pipe(p, @$, $2, $4, $7); }
     | PIPE name "[" expr "]" "{" fields error "}"   { $$ = NULL; yyerrok; }
     | PIPE name "[" expr "]" "{" error "}"          { $$ = NULL; yyerrok; }
@@ -211,6 +212,10 @@ stmt
     | role block                            { $$ = pkc_build_role(p, @$, $1, $2); }
     | error ";"                             { $$ = NULL; yyerrok; }
     | error block                           { $$ = NULL; yyerrok; }
+    ;
+
+c_for           /* reported here; nothing but an error can follow, of which yyreport_syntax_error is silent */
+    : "("                                   { pkc_report_c_for(p, @1); }
     ;
 
 simple
@@ -398,7 +403,7 @@ static int yyreport_syntax_error(const yypcontext_t *context, struct pkc_parser 
             expected.token[row] = true;
     }
     int found = token_row(yypcontext_token(context));
-    if (found >= 0) // BAD was reported by the scanner
+    if (found >= 0 && count > 0) // BAD was reported by the scanner, c_for by its action
         pkc_report_syntax(p, *yypcontext_location(context), (pkc_token)found, expected);
     return 0;
 }

@@ -78,6 +78,8 @@ static choices fold(pkc_expected e)
         c.text[c.count++] = "a type";
         e.token[PKC_TOKEN_PEER] = e.token[PKC_TOKEN_IDENT] = e.token[PKC_TOKEN_LPAREN] = false;
     }
+    if (e.token[PKC_TOKEN_CONST]) // after 'for', where '(' is read only to be refused
+        e.token[PKC_TOKEN_LPAREN] = false;
     if (e.token[PKC_TOKEN_ADDEQ])
         e.token[PKC_TOKEN_ASSIGN] = false;
     drop_group(&e, ASSIGN);
@@ -117,15 +119,56 @@ static bool span_is(pkc_span span, const char *text)
            memcmp(span.file->text + span.begin, text, span.end - span.begin) == 0;
 }
 
-// Words with which other languages declare a variable.
-static bool is_foreign_type(pkc_span span)
+typedef struct foreign_word {
+    const char *word, *advice;
+} foreign_word;
+
+static const char declare[] = "variables are declared with 'let' or 'var', as in 'let x = 1;'";
+
+// Words with which other languages begin a statement.
+static const foreign_word foreign_words[] = {
+    {"int", declare},
+    {"float", declare},
+    {"double", declare},
+    {"char", declare},
+    {"void", declare},
+    {"bool", declare},
+    {"size_t", declare},
+    {"auto", declare},
+    {"long", declare},
+    {"unsigned", declare},
+    {"elif", "write 'else if'"},
+    {"while", "the loops are 'for i in a .. b { }' and 'for const i in a .. b { }'"},
+    {"do", "the loops are 'for i in a .. b { }' and 'for const i in a .. b { }'"},
+    {"switch", "write a chain of 'if' and 'else if'"},
+    {"def", "functions are written 'fn name(args) { }'"},
+    {"func", "functions are written 'fn name(args) { }'"},
+    {"__global__", "kernels are written 'kernel name(params) { }'"},
+    {"include", "modules are read with 'import name;'"},
+};
+
+static const char *foreign_advice(pkc_span span)
 {
-    static const char *const words[] = {"int",  "float",  "double", "char", "void",
-                                        "bool", "size_t", "auto",   "long", "unsigned"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (span_is(span, words[i]))
-            return true;
-    return false;
+    for (size_t i = 0; i < sizeof foreign_words / sizeof *foreign_words; i++)
+        if (span_is(span, foreign_words[i].word))
+            return foreign_words[i].advice;
+    return NULL;
+}
+
+// The keyword of the group that the word in the source is a slip of, or NULL.
+static const char *near_keyword(pkc_parser *p, pkc_span span, token_group group)
+{
+    if (!span.file)
+        return NULL;
+    const char *word =
+        pkc_arena_strndup(&p->session->arena, p->file->text + span.begin, span.end - span.begin);
+    size_t len = strlen(word);
+    unsigned limit = len < 3 ? 0 : len < 6 ? 1 : 2;
+    for (int i = 0; i < PKC_TOKEN_COUNT; i++)
+        if (texts[i].group == group && texts[i].spelling && strcmp(word, texts[i].spelling) != 0 &&
+            pkc_str_distance(word, texts[i].spelling, limit) <= limit)
+            return texts[i].spelling;
+    return NULL;
 }
 
 static bool is_keyword(pkc_token token)
@@ -134,24 +177,46 @@ static bool is_keyword(pkc_token token)
     return spelling && spelling[0] >= 'a' && spelling[0] <= 'z';
 }
 
+// A word that was meant as another: a slip of a keyword, or one of another language. True where it is.
+static bool advise_word(pkc_parser *p, pkc_diag *d, pkc_span span, pkc_token found, const pkc_expected *e)
+{
+    bool item = e->token[PKC_TOKEN_IMPORT], after_name = e->token[PKC_TOKEN_ADDEQ];
+    if (!(item && found == PKC_TOKEN_IDENT) && !after_name)
+        return false;
+    pkc_span word = item ? span : p->before_last;
+    const char *keyword = near_keyword(p, word, item ? ITEM : STMT), *advice = foreign_advice(word);
+    if (advice)
+        pkc_diag_help(d, "%s", advice);
+    else if (keyword && found != PKC_TOKEN_SEMICOLON)
+        pkc_diag_fix(d, word, keyword);
+    return advice || keyword;
+}
+
+// Braces that were left out around a body.
+static bool advise_braces(pkc_parser *p, pkc_diag *d, pkc_token found, const pkc_expected *e)
+{
+    if (!e->token[PKC_TOKEN_LBRACE] || found == PKC_TOKEN_END)
+        return false;
+    if (span_is(p->before_last, "else"))
+        pkc_diag_help(d, "braces are always written: else { ... }");
+    else if (e->token[PKC_TOKEN_STAR] || span_is(p->before_last, ")"))
+        pkc_diag_help(d, "braces are always written around a body: { ... }");
+    return true;
+}
+
 // Advice for what people bring along from other languages.
 static void advise(pkc_parser *p, pkc_diag *d, pkc_span span, pkc_token found, const pkc_expected *e)
 {
     pkc_span before = p->before_last;
-    bool body = e->token[PKC_TOKEN_LBRACE];
-    if (found == PKC_TOKEN_ASSIGN && e->token[PKC_TOKEN_EQ])
+    if (advise_word(p, d, span, found, e))
+        return;
+    if (found == PKC_TOKEN_ASSIGN && e->token[PKC_TOKEN_EQ] && !e->token[PKC_TOKEN_SEMICOLON])
         pkc_diag_fix(d, span, "==");
-    else if (found == PKC_TOKEN_IDENT && is_foreign_type(before))
-        pkc_diag_help(d, "variables are declared with 'let' or 'var': let %.*s = ...",
-                      (int)(span.end - span.begin), p->file->text + span.begin);
-    else if (body && span_is(before, "else"))
-        pkc_diag_help(d, "braces are always written: else { ... }");
-    else if (body && found != PKC_TOKEN_END && (e->token[PKC_TOKEN_STAR] || span_is(before, ")")))
-        pkc_diag_help(d, "braces are always written around a body: { ... }");
     else if (found == PKC_TOKEN_LBRACE && (span_is(before, "consumer") || span_is(before, "communicator")))
         pkc_diag_help(d, "say how many: %.*s(2)", (int)(before.end - before.begin),
                       p->file->text + before.begin);
-    else if (is_keyword(found) && e->token[PKC_TOKEN_IDENT] && !e->token[PKC_TOKEN_LET])
+    else if (!advise_braces(p, d, found, e) && is_keyword(found) && e->token[PKC_TOKEN_IDENT] &&
+             !e->token[PKC_TOKEN_LET])
         pkc_diag_help(d, "'%s' is a word of the language and cannot be a name", texts[found].spelling);
 }
 
@@ -211,4 +276,9 @@ void pkc_report_depth(pkc_parser *p, pkc_span span)
     if (!p->stopped)
         pkc_diag_error(p->session, PKC_DIAG_TOO_DEEP, span, PKC_MAX_NESTING);
     p->stopped = true;
+}
+
+void pkc_report_c_for(pkc_parser *p, pkc_span paren)
+{
+    pkc_diag_error(p->session, PKC_DIAG_FOREIGN_FOR, paren);
 }

@@ -38,6 +38,8 @@ typedef struct pkc_parser {
 
 /// What went wrong at a token, in human words.
 void pkc_report_syntax(pkc_parser *p, pkc_span span, pkc_token found, pkc_expected expected);
+/// A loop in the form of C, at its parenthesis.
+void pkc_report_c_for(pkc_parser *p, pkc_span paren);
 /// Nesting beyond PKC_MAX_NESTING (or bison's stack); reported once a file.
 void pkc_report_depth(pkc_parser *p, pkc_span span);
 
