@@ -121,6 +121,9 @@ static bool take_option(args *a, option_id id, const char *value, pkc_buf *probl
     case OPTION_DUMP_AFTER:
         pkc_vec_push(NULL, &a->dump_after, value);
         break;
+    case OPTION_PASS:
+        pkc_vec_push(NULL, &a->passes, value);
+        break;
     case OPTION_DEPENDENCIES:
         a->dependencies = value;
         break;
@@ -190,6 +193,8 @@ bool args_parse(args *out, int argc, char **argv, pkc_buf *problem)
     out->options.include_dir_count = out->include_dirs.len;
     out->options.dump_after = out->dump_after.data;
     out->options.dump_after_count = out->dump_after.len;
+    out->options.passes = out->passes.data;
+    out->options.pass_count = out->passes.len;
     return true;
 }
 
@@ -198,6 +203,7 @@ void args_free(args *a)
     pkc_vec_free(&a->defines);
     pkc_vec_free(&a->include_dirs);
     pkc_vec_free(&a->dump_after);
+    pkc_vec_free(&a->passes);
 }
 
 static const char *separator(const option_row *row)

@@ -20,7 +20,7 @@ typedef struct args {
     const char *output;       // NULL or "-": standard output
     const char *dependencies; // make rule, or NULL
     const char *explain;      // code
-    args_strings defines, include_dirs, dump_after;
+    args_strings defines, include_dirs, dump_after, passes;
     args_color color;
     bool json;
     pkc_options options; // its arrays point into the lists above

@@ -77,6 +77,8 @@ static void take_options(pkc_session *session, const pkc_options *options)
     settings->stdlib_dir =
         copy(session, options->stdlib_dir ? options->stdlib_dir : pkc_find_stdlib(&session->arena));
     settings->stop_after = copy(session, options->stop_after);
+    for (size_t i = 0; i < options->pass_count; i++)
+        pkc_vec_push(&session->arena, &settings->passes, copy(session, options->passes[i]));
     for (size_t i = 0; i < options->dump_after_count; i++)
         pkc_vec_push(&session->arena, &settings->dump_after, copy(session, options->dump_after[i]));
     settings->debug = options->debug;

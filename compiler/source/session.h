@@ -26,6 +26,7 @@ typedef struct pkc_settings {
     pkc_str stdlib_dir;            // where installed modules lie, or NULL
     pkc_str stop_after;            // pass name, or NULL
     PKC_VEC(pkc_str) dump_after;   // pass names
+    PKC_VEC(pkc_str) passes;       // for tile IR as input: the passes to run
     bool debug;                    // -g
     bool no_defer, no_flight;      // -fno-defer, -fno-flight
     bool verify;                   // verifiers after every stage (always on in debug builds)

@@ -54,6 +54,8 @@ typedef struct pkc_options {
     const char *stop_after;        // name of the last pass to run; for PKC_EMIT_IR
     const char *const *dump_after; // names of passes after which the tile IR is added to the dumps
     size_t dump_after_count;
+    const char *const *passes; // for a file of tile IR, NAME.ir: the passes to run on it, in this order
+    size_t pass_count;
     bool check_only;            // diagnostics only, no output
     bool debug;                 // source lines and a friendly form rather than the fastest
     bool no_defer, no_flight;   // leave these optimisations out
@@ -74,8 +76,9 @@ typedef enum pkc_diagnostics_form {
     PKC_DIAGNOSTICS_JSON
 } pkc_diagnostics_form;
 
-/// Compiles `len` bytes of text. `name` stands in messages and is where imports are looked for first. The
-/// result is made in every case and is the caller's; false where there were errors (as pkc_result_ok says).
+/// Compiles `len` bytes of text: a program, or tile IR where `name` ends with ".ir". `name` stands in
+/// messages and is where imports are looked for first. The result is made in every case and is the caller's;
+/// false where there were errors (as pkc_result_ok says).
 PKC_API bool pkc_compile(const char *name, const char *text, size_t len, const pkc_options *options,
                          pkc_result **result);
 PKC_API void pkc_result_free(pkc_result *result);
