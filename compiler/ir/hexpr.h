@@ -22,16 +22,17 @@ typedef enum ir_hx_op {
 typedef struct ir_hx ir_hx;
 struct ir_hx {
     ir_hx_op op;
-    int64_t value;         // CONST; STRIDE: the axis; GROUP: unused
-    pkc_str name;          // DIM: the dimension's name; STRIDE: the parameter; SCALAR: the parameter
-    const ir_hx *a, *b;    // operands, by arity
+    int64_t value;      // CONST; STRIDE: the axis; GROUP: unused
+    pkc_str name;       // DIM: the dimension's name; STRIDE: the parameter; SCALAR: the parameter
+    const ir_hx *a, *b; // operands, by arity
 };
 
 /// Builds an expression, folding constants (division by a constant zero is left as it stands).
 const ir_hx *ir_hx_const(pkc_arena *arena, int64_t value);
 const ir_hx *ir_hx_dim(pkc_arena *arena, pkc_str name);
 const ir_hx *ir_hx_stride(pkc_arena *arena, pkc_str param, int axis);
-const ir_hx *ir_hx_leaf(pkc_arena *arena, ir_hx_op op);   // RANK, RANKS, SMS
+const ir_hx *ir_hx_scalar(pkc_arena *arena, pkc_str param);
+const ir_hx *ir_hx_leaf(pkc_arena *arena, ir_hx_op op); // RANK, RANKS, SMS
 const ir_hx *ir_hx_bin(pkc_arena *arena, ir_hx_op op, const ir_hx *a, const ir_hx *b);
 const ir_hx *ir_hx_not(pkc_arena *arena, const ir_hx *a);
 bool ir_hx_equal(const ir_hx *a, const ir_hx *b);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tile IR: typed, structured, in SSA form. Loops and ifs are regions with carried values; there are no
 // jumps and no memory variables. A scalar has the same value in every thread of its role, so all control flow
-// is uniform. docs/compiler.md describes the operations and passes; ops.def, subs.def and passes.def list them.
+// is uniform. docs/compiler.md describes the operations and passes; ops.def, subs.def and passes.def list
+// them.
 //
 // Everything lives in the kernel's arena. Types, names and attributes are interned or immutable.
 #ifndef PKC_IR_IR_H
@@ -36,8 +37,9 @@ typedef enum ir_type_kind {
 typedef enum ir_layout { IR_LAY_UNKNOWN, IR_LAY_LIN, IR_LAY_SW32, IR_LAY_SW64, IR_LAY_SW128 } ir_layout;
 
 /// Who holds which rows and columns of a register tile. UNKNOWN until `layout`.
-/// ANY: a generator or a value equal in all threads, at home in every base. FLAT: vectors of 8 columns, row after
-/// row, dealt to all threads of the role round robin (element-wise code without broadcasts and reductions).
+/// ANY: a generator or a value equal in all threads, at home in every base. FLAT: vectors of 8 columns, row
+/// after row, dealt to all threads of the role round robin (element-wise code without broadcasts and
+/// reductions).
 typedef enum ir_dist_base {
     IR_DIST_UNKNOWN,
     IR_DIST_QUAD,
@@ -47,7 +49,8 @@ typedef enum ir_dist_base {
     IR_DIST_FLAT
 } ir_dist_base;
 
-/// `w`: quad and lane: warpgroups; line and flat: warps. The kind (full, row, col, one) follows from the shape.
+/// `w`: quad and lane: warpgroups; line and flat: warps. The kind (full, row, col, one) follows from the
+/// shape.
 typedef struct ir_dist {
     ir_dist_base base;
     uint16_t w;
@@ -60,12 +63,12 @@ typedef struct ir_type {
     ir_type_kind kind;
     pkc_elem elem;
     int32_t rows, cols;
-    bool element;         // VIEW: one element, read with `elem`
-    bool transposed;      // TILE: `x.T` of a shared tile, an operand of a product
-    ir_layout layout;     // TILE; rows and cols are those of the tile as declared, before `.T`
-    ir_dist dist;         // REG
-    ir_token_kind token;  // TOKEN
-    const ir_pipe *pipe;  // SLOT, STATE
+    bool element;        // VIEW: one element, read with `elem`
+    bool transposed;     // TILE: `x.T` of a shared tile, an operand of a product
+    ir_layout layout;    // TILE; rows and cols are those of the tile as declared, before `.T`
+    ir_dist dist;        // REG
+    ir_token_kind token; // TOKEN
+    const ir_pipe *pipe; // SLOT, STATE
 } ir_type;
 
 // ---- operations ----------------------------------------------------------------------------------------
@@ -115,7 +118,8 @@ typedef enum ir_attr_kind {
     IR_ATTR_GROUP     // group
 } ir_attr_kind;
 
-/// Whose copy of a symmetric tensor or signal array: this rank's, that of the rank in operand 0, every rank's.
+/// Whose copy of a symmetric tensor or signal array: this rank's, that of the rank in operand 0, every
+/// rank's.
 typedef enum ir_peer { IR_PEER_OWN, IR_PEER_RANK, IR_PEER_ALL } ir_peer;
 
 typedef struct ir_value ir_value;
@@ -137,8 +141,8 @@ typedef struct ir_attr {
     ir_role *role;
     ir_group *group;
     ir_shared *shared;
-    // VIEW: operands are [peer rank] then one element coordinate an axis, then [hi of the row axis] [hi of the
-    // column axis] (elements from hi on lie outside the view). The tile's rows run along row_axis and its
+    // VIEW: operands are [peer rank] then one element coordinate an axis, then [hi of the row axis] [hi of
+    // the column axis] (elements from hi on lie outside the view). The tile's rows run along row_axis and its
     // columns along col_axis; -1: that side of the tile is 1.
     ir_peer peer;
     int8_t row_axis, col_axis;
@@ -167,8 +171,8 @@ struct ir_op {
     uint8_t sub;
     uint16_t n_in, n_out, n_reg;
     ir_use *in;
-    ir_value *out;     // n_out values
-    ir_region *reg;    // n_reg regions
+    ir_value *out;  // n_out values
+    ir_region *reg; // n_reg regions
     ir_attr attr;
     pkc_span pos;
     ir_op *prev, *next;
@@ -193,8 +197,8 @@ struct ir_param {
     pkc_elem elem;
     int n_dims;
     const ir_hx *dims[IR_MAX_AXES];
-    bool clear;      // `= 0`
-    bool written;    // some op of the kernel writes it (set by `roles`)
+    bool clear;   // `= 0`
+    bool written; // some op of the kernel writes it (set by `roles`)
     pkc_span pos;
     int index;
 };
@@ -216,10 +220,10 @@ struct ir_pipe {
     ir_field field[IR_MAX_FIELDS];
     ir_group *group;
     pkc_span pos;
-    ir_role *putter;                  // agree
-    int64_t slot_bytes, offset;       // place: of slot 0 from the start of dynamic shared memory
-    int64_t full_bar, free_bar;       // place: offset of barrier 0 of each kind, 8 bytes each
-    int32_t full_count, free_count;   // pipes: arrivals a phase
+    ir_role *putter;                // agree
+    int64_t slot_bytes, offset;     // place: of slot 0 from the start of dynamic shared memory
+    int64_t full_bar, free_bar;     // place: offset of barrier 0 of each kind, 8 bytes each
+    int32_t full_count, free_count; // pipes: arrivals a phase
     ir_pipe *next;
 };
 
@@ -251,14 +255,14 @@ struct ir_role {
     int32_t count;
     ir_group *group;
     pkc_span pos;
-    ir_region *body;      // after `roles`
-    bool thin;            // roles: runs whole in one elected thread
-    bool peers;           // order: touches another rank's memory
-    int first_warp, warps;// place
-    int regs;             // place: register budget after setmaxnreg, 0: none
-    int named_barrier;    // place: for `sync role`, 0: none needed
-    int64_t ring;         // place: shared memory of the pending-signal ring, -1: none
-    int reg_estimate;     // layout: registers a thread at the fullest point
+    ir_region *body;       // after `roles`
+    bool thin;             // roles: runs whole in one elected thread
+    bool peers;            // order: touches another rank's memory
+    int first_warp, warps; // place
+    int regs;              // place: register budget after setmaxnreg, 0: none
+    int named_barrier;     // place: for `sync role`, 0: none needed
+    int64_t ring;          // place: shared memory of the pending-signal ring, -1: none
+    int reg_estimate;      // layout: registers a thread at the fullest point
     ir_role *next;
 };
 
@@ -286,11 +290,11 @@ typedef struct ir_const {
 
 /// What `place` decided for the whole kernel.
 typedef struct ir_placement {
-    int threads;          // of a CTA
-    int entry_regs;       // registers a thread at entry (64K / threads, rounded down to 8), 0: no setmaxnreg
-    int keeper_warp;      // -1: no keeper
-    int64_t smem;         // dynamic shared memory in bytes
-    int64_t scratch;      // offset, -1: none
+    int threads;     // of a CTA
+    int entry_regs;  // registers a thread at entry (64K / threads, rounded down to 8), 0: no setmaxnreg
+    int keeper_warp; // -1: no keeper
+    int64_t smem;    // dynamic shared memory in bytes
+    int64_t scratch; // offset, -1: none
     int64_t scratch_bytes;
 } ir_placement;
 
@@ -329,6 +333,10 @@ ir_attr_kind ir_op_attr(ir_op_kind kind);
 unsigned ir_op_effects(ir_op_kind kind);
 ir_who ir_op_who(ir_op_kind kind);
 bool ir_op_in_form(ir_op_kind kind, ir_form form);
+/// Operands, results and regions that an op has; -1 where that depends on the op.
+int ir_op_n_in(ir_op_kind kind);
+int ir_op_n_out(ir_op_kind kind);
+int ir_op_n_reg(ir_op_kind kind);
 /// Text of a sub-kind of this op ("add"), NULL where it has none.
 const char *ir_sub_text(ir_op_kind kind, unsigned sub);
 const char *ir_layout_text(ir_layout layout);
@@ -338,7 +346,8 @@ const char *ir_layout_text(ir_layout layout);
 /// Interned or fresh immutable types (compare members, or pointers of ir_type_* results within one kernel).
 const ir_type *ir_type_scalar(ir_kernel *k, pkc_elem elem);
 const ir_type *ir_type_view(ir_kernel *k, pkc_elem elem, int32_t rows, int32_t cols, bool element);
-const ir_type *ir_type_tile(ir_kernel *k, pkc_elem elem, int32_t rows, int32_t cols, ir_layout layout, bool transposed);
+const ir_type *ir_type_tile(ir_kernel *k, pkc_elem elem, int32_t rows, int32_t cols, ir_layout layout,
+                            bool transposed);
 const ir_type *ir_type_reg(ir_kernel *k, pkc_elem elem, int32_t rows, int32_t cols, ir_dist dist);
 const ir_type *ir_type_slot(ir_kernel *k, const ir_pipe *pipe);
 const ir_type *ir_type_state(ir_kernel *k, const ir_pipe *pipe);
@@ -354,11 +363,13 @@ typedef struct ir_builder {
     pkc_span pos;
 } ir_builder;
 
-/// Makes an op with room for its operands, results and regions and inserts it. Operands and result types are set by the caller.
+/// Makes an op with room for its operands, results and regions and inserts it. Operands and result types are
+/// set by the caller.
 ir_op *ir_build(ir_builder *b, ir_op_kind kind, unsigned sub, int n_in, ir_value *const *in, int n_out,
                 const ir_type *const *types, int n_reg);
-/// Scalar and element-wise arithmetic with constant folding (integers fold exactly in 32 or 64 bits, wrapping; divisions by zero do not
-/// fold). Operands are scalars of one type or register tiles whose shapes broadcast; the result's shape is the joined one.
+/// Scalar and element-wise arithmetic with constant folding (integers fold exactly in 32 or 64 bits,
+/// wrapping; divisions by zero do not fold). Operands are scalars of one type or register tiles whose shapes
+/// broadcast; the result's shape is the joined one.
 ir_value *ir_build_bin(ir_builder *b, unsigned sub, ir_value *x, ir_value *y);
 ir_value *ir_build_un(ir_builder *b, unsigned sub, ir_value *x);
 ir_value *ir_build_cmp(ir_builder *b, unsigned sub, ir_value *x, ir_value *y);
@@ -369,15 +380,23 @@ ir_value *ir_build_float(ir_builder *b, pkc_elem elem, double value);
 ir_value *ir_build_read(ir_builder *b, unsigned sub);
 bool ir_const_int(const ir_value *v, int64_t *value);
 bool ir_const_float(const ir_value *v, double *value);
-/// A for with `n` carries (initial values in `inits`); region 0 gets arguments i, carries. The caller fills the body and yields.
+/// A for with `n` carries (initial values in `inits`); region 0 gets arguments i, carries. The caller fills
+/// the body and yields.
 ir_op *ir_build_for(ir_builder *b, ir_value *lo, ir_value *hi, ir_value *step, int n, ir_value *const *inits);
 ir_op *ir_build_if(ir_builder *b, ir_value *cond, int n_out, const ir_type *const *types);
 void ir_build_yield(ir_builder *b, int n, ir_value *const *values);
 ir_region *ir_region_new(ir_kernel *k, int n_args, const ir_type *const *types);
+/// Gives a region its arguments (it has none yet).
+void ir_region_args(ir_kernel *k, ir_region *region, int n_args, const ir_type *const *types);
+/// Links an op that is nowhere before `before`, or at the end.
+void ir_insert(ir_op *op, ir_region *region, ir_op *before);
 
 // ---- changing ------------------------------------------------------------------------------------------
 
-static inline ir_value *ir_in(const ir_op *op, int i) { return op->in[i].value; }
+static inline ir_value *ir_in(const ir_op *op, int i)
+{
+    return op->in[i].value;
+}
 void ir_set_in(ir_op *op, int i, ir_value *v);
 void ir_append_in(ir_kernel *k, ir_op *op, ir_value *v);
 /// Replaces all uses of `old` by `v`.
@@ -385,8 +404,9 @@ void ir_replace(ir_value *old, ir_value *v);
 /// Unlinks an op (and its regions); its results must have no uses outside it.
 void ir_erase(ir_op *op);
 void ir_move_before(ir_op *op, ir_op *where);
-/// Adds a carry to a for (or a result to an if, put or get, with the initial value unused): returns the region argument of a for,
-/// NULL otherwise. The new result is the op's last one; ir_set_yield gives its value at the end of region r.
+/// Adds a carry to a for (or a result to an if, put or get, with the initial value unused): returns the
+/// region argument of a for, NULL otherwise. The new result is the op's last one; ir_set_yield gives its
+/// value at the end of region r.
 ir_value *ir_add_carry(ir_kernel *k, ir_op *op, ir_value *init, const ir_type *type);
 void ir_set_yield(ir_kernel *k, ir_op *op, int r, int index, ir_value *v);
 ir_value *ir_yielded(const ir_region *region, int index);
@@ -399,7 +419,8 @@ void ir_map_set(ir_map *map, const ir_value *from, ir_value *to);
 ir_value *ir_map_get(const ir_map *map, const ir_value *from); // `from` itself (cast) when unmapped
 ir_region *ir_clone_region(ir_kernel *k, const ir_region *region, ir_map *map);
 ir_op *ir_clone_op(ir_builder *b, const ir_op *op, ir_map *map);
-/// Visits every op of a region and of those inside it, in program order; pre returning false skips the op's regions.
+/// Visits every op of a region and of those inside it, in program order; pre returning false skips the op's
+/// regions.
 typedef bool (*ir_visit)(ir_op *op, void *user);
 void ir_walk(ir_region *region, ir_visit pre, ir_visit post, void *user);
 /// True where `op` lies in `region` or in one inside it.
@@ -412,7 +433,8 @@ void ir_print_kernel(const ir_kernel *k, bool locations, pkc_buf *out);
 void ir_print_module(const ir_module *m, bool locations, pkc_buf *out);
 /// Parses the text form; errors are diagnostics on `file`. NULL on error.
 ir_module *ir_parse_module(pkc_session *session, const pkc_file *file);
-/// Checks types, dominance, operand counts, effects and ops allowed in the kernel's form, who may run what. False: `why` says what.
+/// Checks types, dominance, operand counts, effects and ops allowed in the kernel's form, who may run what.
+/// False: `why` says what.
 bool ir_verify(const ir_kernel *k, pkc_buf *why);
 
 // ---- passes --------------------------------------------------------------------------------------------
@@ -435,7 +457,8 @@ typedef struct ir_options {
 #include "ir/passes.def"
 #undef IR_PASS
 const char *ir_pass_name(ir_pass pass);
-/// Runs the passes in order up to and with `last`, the verifier after each in debug builds. False: diagnostics were given.
+/// Runs the passes in order up to and with `last`, the verifier after each in debug builds. False:
+/// diagnostics were given.
 bool ir_run_passes(ir_kernel *k, const ir_options *options, ir_pass last,
                    void (*after)(ir_kernel *k, ir_pass pass, void *user), void *user);
 
