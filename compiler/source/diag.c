@@ -152,8 +152,8 @@ pkc_diag **pkc_diags_sorted(pkc_session *session)
 {
     pkc_diags *diags = &session->diags;
     pkc_diag **sorted = PKC_NEW_ARRAY(diags->arena, pkc_diag *, diags->list.len + 1);
-    if (diags->list.len)
-        memcpy(sorted, diags->list.data, diags->list.len * sizeof *sorted);
-    qsort(sorted, diags->list.len, sizeof *sorted, compare);
+    for (size_t i = 0; i < diags->list.len; i++)
+        sorted[i] = diags->list.data[i];
+    qsort(sorted, diags->list.len, sizeof *sorted, compare); // NOLINT(bugprone-sizeof-expression): pointers
     return sorted;
 }

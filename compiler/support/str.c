@@ -94,7 +94,7 @@ unsigned pkc_str_distance(const char *a, const char *b, unsigned limit)
     size_t apart = n > m ? n - m : m - n;
     if (n > LONGEST_NEAR || m > LONGEST_NEAR || apart > limit)
         return limit + 1;
-    unsigned rows[3][LONGEST_NEAR + 1];
+    unsigned rows[3][LONGEST_NEAR + 1] = {{0}};
     for (size_t j = 0; j <= m; j++)
         rows[0][j] = rows[2][j] = (unsigned)j;
     for (size_t i = 1; i <= n; i++)

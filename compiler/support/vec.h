@@ -18,8 +18,9 @@
 /// Appends `value` to the vector that `v` points at.
 #define pkc_vec_push(arena, v, value)                                                                        \
     do {                                                                                                     \
+        size_t elem_size_ = sizeof *(v)->data; /* NOLINT(bugprone-sizeof-expression): it may be a pointer */ \
         if ((v)->len == (v)->cap)                                                                            \
-            (v)->data = pkc_vec_grow((arena), (v)->data, (v)->len, &(v)->cap, sizeof *(v)->data);            \
+            (v)->data = pkc_vec_grow((arena), (v)->data, (v)->len, &(v)->cap, elem_size_);                   \
         (v)->data[(v)->len++] = (value);                                                                     \
     } while (0)
 

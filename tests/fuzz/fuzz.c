@@ -33,19 +33,23 @@ typedef struct fuzz {
     uint64_t accepted; // programs without errors
 } fuzz;
 
-// For the handlers of fatal signals and of the sanitizers only.
-static volatile uint64_t current_run, current_seed;
+// Which run it is, written before each one: the handlers of fatal signals and of the sanitizers only put it
+// out.
+static char where[120];
+static size_t where_len;
 
 void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
 
+static void note_run(uint64_t seed, uint64_t run)
+{
+    int len = snprintf(where, sizeof where, "\npkc_fuzz: see --seed %llu --first %llu --runs 1 --print\n",
+                       (unsigned long long)seed, (unsigned long long)run);
+    where_len = (size_t)len;
+}
+
 static void say_where(void)
 {
-    char line[120];
-    int len = snprintf(line, sizeof line,
-                       "\npkc_fuzz: in run %llu of seed %llu (--seed %llu --first %llu --runs 1 --print)\n",
-                       (unsigned long long)current_run, (unsigned long long)current_seed,
-                       (unsigned long long)current_seed, (unsigned long long)current_run);
-    if (write(STDERR_FILENO, line, (size_t)len) < 0)
+    if (write(STDERR_FILENO, where, where_len) < 0)
         return;
 }
 
@@ -171,7 +175,7 @@ static void compile(fuzz *f, const pkc_buf *text)
 static void run_one(fuzz *f, uint64_t run)
 {
     uint64_t state = f->seed * 0x2545f4914f6cdd1du + run;
-    current_run = run;
+    note_run(f->seed, run);
     const seed_file *file = &f->files.data[random_below(&state, f->files.len)];
     pkc_buf text = {0};
     pkc_buf_write(&text, file->text, file->len);
@@ -256,7 +260,6 @@ int main(int argc, char **argv)
               stderr);
         return 2;
     }
-    current_seed = f.seed;
     watch();
     for (uint64_t run = f.first; run < f.first + f.runs; run++)
         run_one(&f, run);
