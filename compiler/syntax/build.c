@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "support/buf.h"
 #include "syntax/depth.h"
 
 static pkc_arena *arena_of(pkc_parser *p)
@@ -37,25 +38,27 @@ LIST_FUNCTION(pkc_build_indices, pkc_indices, pkc_index *)
 // --- items
 // ---------------------------------------------------------------------------------------------------
 
-// Start of the line before the one that `at` lies on; `at` itself must be the start of a line.
-static uint32_t line_before(const char *text, uint32_t at)
+static uint32_t line_begin(const char *text, uint32_t at)
 {
-    uint32_t begin = at - 1;
-    while (begin > 0 && text[begin - 1] != '\n')
-        begin--;
-    return begin;
+    while (at > 0 && text[at - 1] != '\n')
+        at--;
+    return at;
 }
 
-// The text of a comment line without its "//" and one blank, or NULL where the line is none.
-static const char *comment_line(const char *text, uint32_t begin, uint32_t end, int *len)
+// The text of the comment line at `begin` without its "//" and one blank, and where the next line begins;
+// NULL where the line is no comment.
+static const char *comment_line(const char *text, uint32_t begin, int *len, uint32_t *next)
 {
-    while (begin < end && (text[begin] == ' ' || text[begin] == '\t'))
+    while (text[begin] == ' ' || text[begin] == '\t')
         begin++;
-    if (end - begin < 2 || text[begin] != '/' || text[begin + 1] != '/')
+    if (text[begin] != '/' || text[begin + 1] != '/')
         return NULL;
-    begin += 2;
-    if (begin < end && text[begin] == ' ')
-        begin++;
+    begin += text[begin + 2] == ' ' ? 3 : 2;
+    const char *newline = strchr(text + begin, '\n');
+    if (!newline) // a zero byte, reported already
+        return NULL;
+    uint32_t end = (uint32_t)(newline - text);
+    *next = end + 1;
     while (end > begin && (text[end - 1] == '\r' || text[end - 1] == ' '))
         end--;
     *len = (int)(end - begin);
@@ -65,21 +68,21 @@ static const char *comment_line(const char *text, uint32_t begin, uint32_t end, 
 // The block of comment lines right above the item: what it says of itself.
 static pkc_str doc_above(pkc_parser *p, uint32_t offset)
 {
-    const char *text = p->file->text, *doc = NULL;
-    uint32_t at = offset;
-    while (at > 0 && text[at - 1] != '\n')
-        at--;
-    while (at > 0) {
-        uint32_t begin = line_before(text, at);
-        int len = 0;
-        const char *line = comment_line(text, begin, at - 1, &len);
-        if (!line)
-            break;
-        doc = doc ? pkc_arena_printf(arena_of(p), "%.*s\n%s", len, line, doc)
-                  : pkc_arena_printf(arena_of(p), "%.*s", len, line);
-        at = begin;
+    const char *text = p->file->text;
+    uint32_t end = line_begin(text, offset), begin = end, next;
+    int len = 0;
+    while (begin > 0 && comment_line(text, line_begin(text, begin - 1), &len, &next))
+        begin = line_begin(text, begin - 1);
+    if (begin == end)
+        return NULL;
+    pkc_buf doc = {0};
+    for (const char *line; begin < end && (line = comment_line(text, begin, &len, &next)); begin = next) {
+        pkc_buf_putc(&doc, '\n');
+        pkc_buf_write(&doc, line, (size_t)len);
     }
-    return doc;
+    char *copy = pkc_arena_strdup(arena_of(p), doc.len ? doc.data + 1 : "");
+    pkc_buf_free(&doc);
+    return copy;
 }
 
 static pkc_item *new_item(pkc_parser *p, pkc_item_kind kind, pkc_span span)
