@@ -292,6 +292,7 @@ typedef struct ir_const {
 typedef struct ir_placement {
     int threads;     // of a CTA
     int entry_regs;  // registers a thread at entry (64K / threads, rounded down to 8), 0: no setmaxnreg
+    int helper_regs; // what warps outside the warpgroup roles lower themselves to (keeper and idle warps too)
     int keeper_warp; // -1: no keeper
     int64_t smem;    // dynamic shared memory in bytes
     int64_t scratch; // offset, -1: none

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pass `layout`: distributions of register tiles, layouts of shared tiles, and whether the registers suffice.
+#include "ir/layout.h"
+
+#include "ir/dist.h"
+#include "ir/place.h"
+#include "ir/regs.h"
+
+static const char *value_text(ir_kernel *k, const ir_value *v)
+{
+    const char *type =
+        pkc_arena_printf(k->arena, "%s[%d, %d]", pkc_elem_name(v->type->elem), v->type->rows, v->type->cols);
+    if (v->name != NULL)
+        return pkc_arena_printf(k->arena, "'%s', %s", v->name, type);
+    return pkc_arena_printf(k->arena, "a value of type %s", type);
+}
+
+static pkc_span value_pos(const ir_value *v)
+{
+    if (v->def != NULL)
+        return v->def->pos;
+    return v->owner != NULL && v->owner->owner != NULL ? v->owner->owner->pos : (pkc_span){0};
+}
+
+static bool check_registers(ir_kernel *k, ir_role *role, const ir_options *options)
+{
+    ir_pressure p = ir_role_pressure(k, role);
+    role->reg_estimate = (int)(p.regs + IR_REGS_ADDRESSES);
+    int budget = ir_role_budget(k, role, options->regs_per_sm);
+    if (p.regs == 0 || role->reg_estimate <= budget)
+        return true;
+    pkc_diag *d = pkc_diag_error(k->session, PKC_DIAG_TOO_MANY_REGISTERS, role->pos, role->name,
+                                 role->reg_estimate, budget);
+    for (int i = 0; i < IR_REGS_TOP && p.top[i] != NULL; i++)
+        pkc_diag_note(d, value_pos(p.top[i]), "%s takes %lld registers a thread", value_text(k, p.top[i]),
+                      (long long)ir_dist_regs(p.top[i]->type));
+    pkc_diag_help(d, "%s", "use smaller tiles, or more warps or warpgroups in the role");
+    return false;
+}
+
+bool ir_pass_layout(ir_kernel *k, const ir_options *options)
+{
+    bool ok = true;
+    for (ir_group *g = k->groups; g != NULL; g = g->next)
+        for (ir_role *r = g->roles; r != NULL; r = r->next)
+            ok = ir_layout_registers(k, r) && ok;
+    ok = ok && ir_layout_tiles(k);
+    if (!ok)
+        return false;
+    for (ir_group *g = k->groups; g != NULL; g = g->next)
+        for (ir_role *r = g->roles; r != NULL; r = r->next)
+            ok = check_registers(k, r, options) && ok;
+    return ok;
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Linear scan. Ops are numbered in program order, regions at their place; a loop and its end have numbers of
+// their own. An interval is half open: an operand that ends at an op leaves its registers to the op's result,
+// as an accumulator does, and a yielded value to the next iteration's argument.
+#include "ir/regs.h"
+
+#include "ir/dist.h"
+#include "ir/ptrmap.h"
+#include "support/vec.h"
+
+typedef struct live {
+    const ir_value *value;
+    int from, to;
+    int64_t regs;
+} live;
+
+typedef struct span {
+    const ir_region *region;
+    int from, to;
+} span;
+
+typedef struct scan {
+    pkc_arena *arena;
+    ir_ptrmap numbers; // op -> its number
+    ir_ptrmap spans;   // region -> span
+    PKC_VEC(live) lives;
+    int next;
+} scan;
+
+static void number_region(scan *s, const ir_region *region)
+{
+    span *sp = PKC_NEW(s->arena, span);
+    sp->region = region;
+    sp->from = s->next++;
+    for (const ir_op *op = region->first; op != NULL; op = op->next) {
+        for (int r = 0; r < op->n_reg; r++)
+            number_region(s, &op->reg[r]);
+        int *number = PKC_NEW(s->arena, int);
+        *number = s->next++;
+        ir_ptrmap_set(&s->numbers, op, number);
+    }
+    sp->to = s->next;
+    ir_ptrmap_set(&s->spans, region, sp);
+}
+
+static const span *span_of(const scan *s, const ir_region *region)
+{
+    return ir_ptrmap_get(&s->spans, region);
+}
+
+/// Where a use keeps the value alive: at the user, or at the end of the outermost loop between it and the
+/// value's own region.
+static int use_end(const scan *s, const ir_op *user, const ir_region *home)
+{
+    int end = *(const int *)ir_ptrmap_get(&s->numbers, user);
+    for (const ir_region *r = user->parent; r != NULL && r != home; r = r->owner ? r->owner->parent : NULL)
+        if (r->owner != NULL && r->owner->kind == IR_FOR)
+            end = span_of(s, r)->to;
+    return end;
+}
+
+static void add_value(scan *s, const ir_value *v, const ir_region *home, int from)
+{
+    if (v->type->kind != IR_T_REG || v->uses == NULL || (v->def != NULL && v->def->kind == IR_POISON))
+        return;
+    live l = {.value = v, .from = from, .to = from, .regs = ir_dist_regs(v->type)};
+    for (const ir_use *u = v->uses; u != NULL; u = u->next) {
+        int end = use_end(s, u->user, home);
+        l.to = end > l.to ? end : l.to;
+    }
+    if (l.regs > 0)
+        pkc_vec_push(s->arena, &s->lives, l);
+}
+
+static void add_region(scan *s, const ir_region *region)
+{
+    for (int i = 0; i < region->n_args; i++)
+        add_value(s, &region->args[i], region, span_of(s, region)->from);
+    for (const ir_op *op = region->first; op != NULL; op = op->next) {
+        for (int r = 0; r < op->n_reg; r++)
+            add_region(s, &op->reg[r]);
+        for (int i = 0; i < op->n_out; i++)
+            add_value(s, &op->out[i], region, *(const int *)ir_ptrmap_get(&s->numbers, op));
+    }
+}
+
+static void insert_top(ir_pressure *p, const live *l, int64_t sizes[IR_REGS_TOP])
+{
+    int at = IR_REGS_TOP;
+    while (at > 0 && sizes[at - 1] < l->regs)
+        at--;
+    for (int i = IR_REGS_TOP - 1; i > at; i--) {
+        sizes[i] = sizes[i - 1];
+        p->top[i] = p->top[i - 1];
+    }
+    if (at < IR_REGS_TOP) {
+        sizes[at] = l->regs;
+        p->top[at] = l->value;
+    }
+}
+
+static ir_pressure pressure_at(const scan *s, int point)
+{
+    ir_pressure p = {0};
+    int64_t sizes[IR_REGS_TOP] = {0};
+    for (size_t i = 0; i < s->lives.len; i++) {
+        const live *l = &s->lives.data[i];
+        if (l->from <= point && point < l->to) {
+            p.regs += l->regs;
+            insert_top(&p, l, sizes);
+        }
+    }
+    return p;
+}
+
+ir_pressure ir_role_pressure(ir_kernel *k, const ir_role *role)
+{
+    scan s = {.arena = k->arena};
+    ir_ptrmap_init(&s.numbers, k->arena);
+    ir_ptrmap_init(&s.spans, k->arena);
+    number_region(&s, role->body);
+    add_region(&s, role->body);
+    ir_pressure most = {0};
+    for (size_t i = 0; i < s.lives.len; i++) { // the fullest point is where some value begins
+        ir_pressure p = pressure_at(&s, s.lives.data[i].from);
+        if (p.regs > most.regs)
+            most = p;
+    }
+    return most;
+}
