@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nvptx/module.h"
+
+#include "ir/slay.h"
+#include "support/vec.h"
+
+struct nv_copy_map {
+    const ir_op *copy;
+    int map;
+};
+
+typedef PKC_VEC(nv_tmap) map_vec;
+typedef PKC_VEC(struct nv_copy_map) copy_vec;
+typedef PKC_VEC(nv_field) field_vec;
+
+typedef struct maker {
+    pkc_arena *arena;
+    nv_layout *lay;
+    map_vec maps;
+    copy_vec copies;
+    field_vec fields;
+    int64_t at, at_ranks;
+} maker;
+
+// ---- tensor maps
+// -------------------------------------------------------------------------------------------
+
+static nv_tmap map_for(const ir_op *copy)
+{
+    const ir_op *view = ir_copy_view(copy)->def;
+    const ir_type *tile = ir_copy_tile(copy)->type;
+    const ir_param *p = view->attr.param;
+    int32_t across;
+    ir_tile_panels(tile, &across);
+    nv_tmap m = {.param = p, .per_rank = view->attr.peer != IR_PEER_OWN, .n_axes = p->n_dims};
+    for (int i = 0; i < p->n_dims; i++) {
+        int axis = p->n_dims - 1 - i;
+        m.axis[i] = axis;
+        m.box[i] = axis == view->attr.col_axis ? across : axis == view->attr.row_axis ? tile->rows : 1;
+    }
+    m.swizzle = ir_layout_span(tile->layout);
+    return m;
+}
+
+static bool same_map(const nv_tmap *a, const nv_tmap *b)
+{
+    if (a->param != b->param || a->swizzle != b->swizzle)
+        return false;
+    for (int i = 0; i < a->n_axes; i++)
+        if (a->box[i] != b->box[i])
+            return false;
+    return true;
+}
+
+static int add_map(maker *m, nv_tmap map)
+{
+    for (size_t i = 0; i < m->maps.len; i++)
+        if (same_map(&m->maps.data[i], &map)) {
+            m->maps.data[i].per_rank |= map.per_rank;
+            return (int)i;
+        }
+    pkc_vec_push(m->arena, &m->maps, map);
+    return (int)m->maps.len - 1;
+}
+
+static bool see_copy(ir_op *op, void *user)
+{
+    maker *m = user;
+    if ((op->kind == IR_COPY_IN || op->kind == IR_COPY_OUT) && !ir_copy_is_flat(op)) {
+        struct nv_copy_map c = {op, add_map(m, map_for(op))};
+        pkc_vec_push(m->arena, &m->copies, c);
+    }
+    return true;
+}
+
+static void collect_maps(maker *m)
+{
+    for (const ir_group *g = m->lay->k->groups; g; g = g->next)
+        for (const ir_role *r = g->roles; r; r = r->next)
+            if (r->body)
+                ir_walk(r->body, see_copy, NULL, m);
+    m->lay->maps = m->maps.data;
+    m->lay->n_maps = (int)m->maps.len;
+    m->lay->copies = m->copies.data;
+    m->lay->n_copies = (int)m->copies.len;
+}
+
+const nv_tmap *nv_map_of(const nv_layout *lay, const ir_op *copy)
+{
+    for (int i = 0; i < lay->n_copies; i++)
+        if (lay->copies[i].copy == copy)
+            return &lay->maps[lay->copies[i].map];
+    return NULL;
+}
+
+int64_t nv_flat_bytes(const ir_op *copy)
+{
+    const ir_type *tile = ir_copy_tile(copy)->type;
+    return ir_tile_bytes(tile->elem, tile->rows, tile->cols);
+}
+
+// ---- the block
+// ---------------------------------------------------------------------------------------------
+
+static void add_field(maker *m, nv_field f, int64_t size, bool each_rank)
+{
+    if (!m->at_ranks) // what comes once a rank lies at the end, and is made of multiples of 8 bytes
+        m->at = (m->at + size - 1) / size * size;
+    f.at = m->at;
+    f.at_ranks = m->at_ranks;
+    if (each_rank)
+        m->at_ranks += size;
+    else
+        m->at += size;
+    pkc_vec_push(m->arena, &m->fields, f);
+}
+
+static int64_t scalar_size(const ir_param *p)
+{
+    unsigned bits = pkc_elem_bits(p->elem);
+    return bits < 32 ? 4 : bits / 8;
+}
+
+static bool is_tensor(const ir_param *p)
+{
+    return p->kind == IR_PARAM_LOCAL || p->kind == IR_PARAM_PEER;
+}
+
+static void add_small(maker *m)
+{
+    const ir_kernel *k = m->lay->k;
+    for (int i = 0; i < k->n_dims; i++)
+        add_field(m, (nv_field){.what = NV_WHAT_DIM, .dim = k->dims[i]}, 4, false);
+    for (const ir_group *g = k->groups; g; g = g->next)
+        if (k->groups->next || g->index)
+            add_field(m, (nv_field){.what = NV_WHAT_FIRST, .group = g}, 4, false);
+    for (int i = 0; i < k->n_params; i++)
+        if (k->params[i].kind == IR_PARAM_SCALAR)
+            add_field(m, (nv_field){.what = NV_WHAT_SCALAR, .param = &k->params[i]},
+                      scalar_size(&k->params[i]), false);
+}
+
+static void add_tensors(maker *m)
+{
+    const ir_kernel *k = m->lay->k;
+    for (int i = 0; i < k->n_params; i++) {
+        const ir_param *p = &k->params[i];
+        if (!is_tensor(p))
+            continue;
+        add_field(m, (nv_field){.what = NV_WHAT_POINTER, .param = p}, 8, false);
+        for (int axis = 0; axis + 1 < p->n_dims; axis++)
+            add_field(m, (nv_field){.what = NV_WHAT_STRIDE, .param = p, .axis = axis}, 8, false);
+    }
+}
+
+static void add_maps(maker *m, bool per_rank)
+{
+    for (int i = 0; i < m->lay->n_maps; i++)
+        if (m->maps.data[i].per_rank == per_rank)
+            add_field(m, (nv_field){.what = per_rank ? NV_WHAT_MAPS : NV_WHAT_MAP, .map = &m->maps.data[i]},
+                      128, per_rank);
+}
+
+static void add_peers(maker *m)
+{
+    const ir_kernel *k = m->lay->k;
+    for (int i = 0; i < k->n_params; i++)
+        if (k->params[i].kind == IR_PARAM_PEER)
+            add_field(m, (nv_field){.what = NV_WHAT_PEERS, .param = &k->params[i]}, 8, true);
+    if (k->touches_peers || k->has_signals || k->needs_entry || k->needs_exit)
+        add_field(m, (nv_field){.what = NV_WHAT_STATES}, 8, true);
+}
+
+const nv_layout *nv_layout_make(const ir_kernel *k)
+{
+    maker m = {.arena = k->arena, .lay = PKC_NEW(k->arena, nv_layout)};
+    m.lay->k = k;
+    collect_maps(&m);
+    m.at = NV_AT_REST;
+    add_small(&m);
+    add_tensors(&m);
+    add_maps(&m, false);
+    add_maps(&m, true);
+    add_peers(&m);
+    m.lay->fields = m.fields.data;
+    m.lay->n_fields = (int)m.fields.len;
+    m.lay->size = m.at;
+    m.lay->size_ranks = m.at_ranks;
+    return m.lay;
+}
+
+// ---- looking up
+// --------------------------------------------------------------------------------------------
+
+const nv_field *nv_field_dim(const nv_layout *lay, pkc_str name)
+{
+    for (int i = 0; i < lay->n_fields; i++)
+        if (lay->fields[i].what == NV_WHAT_DIM && lay->fields[i].dim == name)
+            return &lay->fields[i];
+    return NULL;
+}
+
+const nv_field *nv_field_param(const nv_layout *lay, nv_what what, const ir_param *param, int axis)
+{
+    for (int i = 0; i < lay->n_fields; i++) {
+        const nv_field *f = &lay->fields[i];
+        if (f->what == what && f->param == param && f->axis == axis)
+            return f;
+    }
+    return NULL;
+}
+
+const nv_field *nv_field_group(const nv_layout *lay, const ir_group *group)
+{
+    for (int i = 0; i < lay->n_fields; i++)
+        if (lay->fields[i].what == NV_WHAT_FIRST && lay->fields[i].group == group)
+            return &lay->fields[i];
+    return NULL;
+}
+
+const nv_field *nv_field_map(const nv_layout *lay, const nv_tmap *map)
+{
+    for (int i = 0; i < lay->n_fields; i++)
+        if (lay->fields[i].map == map && map)
+            return &lay->fields[i];
+    return NULL;
+}
