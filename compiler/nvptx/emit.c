@@ -316,12 +316,25 @@ static void emit_for(nv_emit *e, const ir_op *op)
     }
 }
 
+static bool holds_tile(const ir_op *op)
+{
+    enum { MANY_REGISTERS = 8 };
+    for (int i = 0; i < op->n_out; i++)
+        if (op->out[i].type->kind == IR_T_REG && nv_components(op->out[i].type) > MANY_REGISTERS)
+            return true;
+    return false;
+}
+
 static LLVMBasicBlockRef emit_arm(nv_emit *e, const ir_op *op, int r, nv_val *results,
                                   LLVMBasicBlockRef after)
 {
     nv_region(e, &op->reg[r]);
     for (int i = 0; i < op->n_out; i++)
         results[i] = as_type(e, ir_yielded(&op->reg[r], i), op->out[i].type);
+    // Large tiles that meet here must stay phis: as selects they would need registers for both. A block with
+    // assembly in it, be it empty, is not folded away.
+    if (holds_tile(op))
+        llvmc_asm(e->c, e->c->void_t, "", "", 0, NULL);
     LLVMBasicBlockRef end = nv_here(e);
     nv_goto(e, after);
     return end;

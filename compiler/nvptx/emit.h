@@ -41,6 +41,7 @@ typedef struct nv_emit {
     const ir_group *group;
     const ir_role *role;
     LLVMValueRef role_warp, role_thread; // number of the warp and the thread in the role
+    bool products;                       // the role issues matrix products
     LLVMValueRef bank;                   // offset in bytes of this launch's signal bank, NULL until needed
     // values of the body: open addressing by pointer
     nv_map_entry *map;

@@ -97,10 +97,20 @@ static void emit_entry(nv_emit *e)
 // ---- roles
 // -------------------------------------------------------------------------------------------------
 
+static bool see_product(ir_op *op, void *user)
+{
+    if (op->kind == IR_MMA_ISSUE)
+        *(bool *)user = true;
+    return true;
+}
+
 static void emit_role(nv_emit *e, const ir_role *role)
 {
     e->role = role;
     e->bank = NULL;
+    e->products = false;
+    if (role->body)
+        ir_walk(role->body, see_product, NULL, &e->products);
     e->role_warp = nv_addi(e, e->warp, -role->first_warp);
     e->role_thread = nv_addi(e, e->tid, (int64_t)-32 * role->first_warp);
     LLVMBasicBlockRef after = NULL;

@@ -7,7 +7,7 @@ enum { TRIES_BETWEEN_LOOKS = 1024 };
 void nv_spin(nv_emit *e, nv_try try, void *user)
 {
     LLVMBasicBlockRef before = nv_here(e), head = nv_block(e, "try"), again = nv_block(e, "again");
-    LLVMBasicBlockRef look = nv_block(e, "look"), done = nv_block(e, "met");
+    LLVMBasicBlockRef look = nv_block(e, "look"), done = nv_block(e, "met"), give_up = nv_block(e, "give_up");
     nv_goto(e, head);
     nv_enter(e, head);
     LLVMValueRef tries = nv_phi(e, e->c->i32);
@@ -18,8 +18,12 @@ void nv_spin(nv_emit *e, nv_try try, void *user)
     nv_branch(e, nv_is(e, nv_andi(e, next, TRIES_BETWEEN_LOOKS - 1), 0), look, head);
     nv_phi_add(tries, next, nv_here(e));
     nv_enter(e, look);
-    nv_branch(e, nv_aborted(e), e->stop, head);
+    nv_branch(e, nv_aborted(e), give_up, head);
     nv_phi_add(tries, next, nv_here(e));
+    nv_enter(e, give_up);
+    if (e->products) // products that were in flight on a path out would be serialised by ptxas (C7518)
+        nv_call(e, NV_WGMMA_WAIT, nv_i64(e, 0));
+    nv_goto(e, e->stop);
     nv_enter(e, done);
 }
 
