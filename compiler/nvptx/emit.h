@@ -130,6 +130,9 @@ LLVMValueRef nv_hexpr(nv_emit *e, const ir_hx *x);
 LLVMValueRef nv_base(nv_emit *e, const ir_param *param, LLVMValueRef rank);
 /// Address of a tensor map; `rank` matters where the map exists once a rank.
 LLVMValueRef nv_tensor_map(nv_emit *e, const nv_tmap *map, LLVMValueRef rank);
+/// First word of a signal array in a bank, and the words of a bank (i32).
+LLVMValueRef nv_signal_base(nv_emit *e, const ir_param *param);
+LLVMValueRef nv_bank_words(nv_emit *e);
 /// The device-side state of this rank, or of `rank`; byte offsets into it are those of abi.def.
 LLVMValueRef nv_state(nv_emit *e, LLVMValueRef rank);
 /// Non-zero (i1) where the host asked for the launch to end.
@@ -168,10 +171,20 @@ void nv_fence(nv_emit *e, bool sys);
 void nv_red_add(nv_emit *e, ir_sig order, LLVMValueRef address, LLVMValueRef n);
 LLVMValueRef nv_load_acquire(nv_emit *e, LLVMValueRef address, bool sys);
 
-// ---- what surrounds the bodies (emit_frame.c) -----------------------------------------------------------
+// ---- what surrounds the bodies, and counters in the state (emit_frame.c, emit_signal.c) -------------------
 
-void nv_keeper(nv_emit *e, const ir_group *group);
+void nv_keeper(nv_emit *e);
 void nv_exit_protocol(nv_emit *e);
+/// Waits until every rank has announced its start.
+void nv_wait_entry(nv_emit *e);
+/// Number of this launch, from the rank's state (i32).
+LLVMValueRef nv_epoch(nv_emit *e);
+LLVMValueRef nv_state_word(nv_emit *e, LLVMValueRef rank, int64_t offset);
+/// Waits until the counter has reached the target, by signed difference; acquires at system scope.
+void nv_wait_counter(nv_emit *e, LLVMValueRef address, LLVMValueRef target);
+/// Empties the ring of pending signals; releases what is in it.
+void nv_ring_start(nv_emit *e);
+void nv_sig_flush(nv_emit *e);
 
 /// Emits one kernel into c's module. False: diagnostics were given.
 bool nv_emit_kernel(llvmc *c, const ir_kernel *k, const nv_layout *lay);

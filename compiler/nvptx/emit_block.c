@@ -132,6 +132,21 @@ LLVMValueRef nv_state(nv_emit *e, LLVMValueRef rank)
     return f ? pointer(e, field_ptr(e, f, rank, 8)) : missing(e, e->c->gptr);
 }
 
+static LLVMValueRef word_field(nv_emit *e, const nv_field *f)
+{
+    return f ? load_at(e, field_ptr(e, f, NULL, 0), e->c->i32, 4) : missing(e, e->c->i32);
+}
+
+LLVMValueRef nv_signal_base(nv_emit *e, const ir_param *param)
+{
+    return word_field(e, nv_field_param(e->lay, NV_WHAT_SIGNAL, param, 0));
+}
+
+LLVMValueRef nv_bank_words(nv_emit *e)
+{
+    return word_field(e, nv_field_param(e->lay, NV_WHAT_BANK, NULL, 0));
+}
+
 LLVMValueRef nv_aborted(nv_emit *e)
 {
     LLVMValueRef word = LLVMBuildLoad2(e->b, e->c->i32, pointer(e, at_const(e, NV_AT_ABORT)), "");

@@ -97,20 +97,33 @@ static void emit_entry(nv_emit *e)
 // ---- roles
 // -------------------------------------------------------------------------------------------------
 
-static bool see_product(ir_op *op, void *user)
+typedef struct needs {
+    bool products, bank;
+} needs;
+
+static bool see_needs(ir_op *op, void *user)
 {
-    if (op->kind == IR_MMA_ISSUE)
-        *(bool *)user = true;
+    needs *n = user;
+    n->products |= op->kind == IR_MMA_ISSUE;
+    n->bank |= op->kind == IR_SIG;
     return true;
+}
+
+// Number of the first word of this launch's bank, read once: the epoch changes at the exit barrier only.
+static void prepare_role(nv_emit *e)
+{
+    needs n = {0};
+    if (e->role->body)
+        ir_walk(e->role->body, see_needs, NULL, &n);
+    e->products = n.products;
+    e->bank = n.bank ? nv_mul(e, nv_andi(e, nv_epoch(e), 1), nv_bank_words(e)) : NULL;
+    if (e->role->ring >= 0)
+        nv_ring_start(e);
 }
 
 static void emit_role(nv_emit *e, const ir_role *role)
 {
     e->role = role;
-    e->bank = NULL;
-    e->products = false;
-    if (role->body)
-        ir_walk(role->body, see_product, NULL, &e->products);
     e->role_warp = nv_addi(e, e->warp, -role->first_warp);
     e->role_thread = nv_addi(e, e->tid, (int64_t)-32 * role->first_warp);
     LLVMBasicBlockRef after = NULL;
@@ -118,6 +131,7 @@ static void emit_role(nv_emit *e, const ir_role *role)
         LLVMValueRef elected = nv_call(e, NV_ELECT, nv_i32(e, -1));
         after = nv_begin_if(e, LLVMBuildExtractValue(e->b, elected, 1, ""));
     }
+    prepare_role(e);
     if (role->body)
         nv_region(e, role->body);
     if (after)
@@ -131,7 +145,7 @@ static void emit_unit(nv_emit *e, const unit *u)
     if (u->role)
         emit_role(e, u->role);
     else
-        nv_keeper(e, e->group);
+        nv_keeper(e);
 }
 
 static units units_of(const nv_emit *e, const ir_group *g)
@@ -233,7 +247,7 @@ static void emit_idle(nv_emit *e, LLVMBasicBlockRef fin)
     if (e->k->place.keeper_warp >= 0) {
         e->group = NULL;
         LLVMBasicBlockRef after = nv_begin_if(e, nv_is(e, e->warp, e->k->place.keeper_warp));
-        nv_keeper(e, NULL);
+        nv_keeper(e);
         nv_end_if(e, after);
     }
     nv_goto(e, fin);

@@ -6,6 +6,16 @@
 
 #include "ir/ir.h"
 
+/// Offsets in the device-side state.
+enum {
+    NV_STATE_EPOCH = 0,
+    NV_STATE_ENTRY_CTAS = 4,
+    NV_STATE_ENTRY = 8,
+    NV_STATE_EXIT_CTAS = 12,
+    NV_STATE_EXIT = 16,
+    NV_STATE_BANKS = 128
+};
+
 /// A tensor map: how a parameter is cut into boxes. Axes and box sizes are innermost first.
 typedef struct nv_tmap {
     const ir_param *param;
@@ -28,6 +38,8 @@ typedef enum nv_what {
     NV_WHAT_STRIDE,  // bytes between neighbours of an axis, i64
     NV_WHAT_MAP,     // a tensor map
     NV_WHAT_MAPS,    // one a rank
+    NV_WHAT_SIGNAL,  // first word of a signal array in a bank, i32
+    NV_WHAT_BANK,    // words of a bank, i32
     NV_WHAT_STATES,  // addresses of every rank's state
 } nv_what;
 
