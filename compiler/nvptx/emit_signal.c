@@ -52,9 +52,9 @@ static void sig_add(nv_emit *e, const ir_op *op)
 // ---------------------------------------------------------------------------------------
 
 // A thin role puts off its signals and releases them together, with one wait and one fence for all. Its ring
-// in shared memory is a count (16 bytes) and RING entries of 16 bytes: offset of the counter (8), increment
+// in shared memory is a count (16 bytes) and seven entries of 16 bytes: offset of the counter (8), increment
 // (4), rank (4; -1: this rank's own, -2: every rank's).
-enum { RING = 8, RING_ENTRY = 16, TO_SELF = -1, TO_ALL = -2 };
+enum { RING = 7, RING_ENTRY = 16, TO_SELF = -1, TO_ALL = -2 };
 
 static LLVMValueRef ring_ptr(nv_emit *e, LLVMValueRef entry, int64_t member)
 {

@@ -74,7 +74,8 @@ enum {
     NV_AT_FLAGS = 28,
     NV_AT_REST = 32,
     NV_BLOCK_BYTES = 32640,
-    NV_ABI_MAJOR = 1
+    NV_ABI_MAJOR = 1,
+    NV_ABI_MINOR = 0
 };
 
 /// Everything lives in the kernel's arena.
