@@ -121,13 +121,31 @@ static LLVMValueRef int_bin(nv_emit *e, ir_bin sub, bool sign, LLVMValueRef a, L
 // ---- casts
 // -------------------------------------------------------------------------------------------------
 
+// 8-bit floats convert in pairs, through half precision on the way out; one of the pair is not used here.
+static LLVMValueRef from_quarter(nv_emit *e, pkc_elem elem, LLVMValueRef v)
+{
+    LLVMValueRef pair = LLVMBuildZExt(e->b, v, e->c->i16, "");
+    LLVMValueRef halves = nv_call(e, elem == PKC_E_E4M3 ? NV_FROM_E4M3 : NV_FROM_E5M2, pair);
+    return LLVMBuildFPExt(e->b, LLVMBuildExtractElement(e->b, halves, nv_i32(e, 0), ""), e->c->f32, "");
+}
+
+static LLVMValueRef to_quarter(nv_emit *e, pkc_elem elem, LLVMValueRef v)
+{
+    LLVMValueRef pair = nv_call(e, elem == PKC_E_E4M3 ? NV_TO_E4M3 : NV_TO_E5M2, LLVMConstNull(e->c->f32), v);
+    return LLVMBuildTrunc(e->b, pair, e->c->i8, "");
+}
+
 static LLVMValueRef widen(nv_emit *e, pkc_elem elem, LLVMValueRef v)
 {
+    if (is_quarter(elem))
+        return from_quarter(e, elem, v);
     return is_half(elem) ? LLVMBuildFPExt(e->b, v, e->c->f32, "") : v;
 }
 
 static LLVMValueRef narrow(nv_emit *e, pkc_elem elem, LLVMValueRef v)
 {
+    if (is_quarter(elem))
+        return to_quarter(e, elem, v);
     return is_half(elem) ? LLVMBuildFPTrunc(e->b, v, llvmc_elem(e->c, elem), "") : v;
 }
 
@@ -153,8 +171,10 @@ static LLVMValueRef cast(nv_emit *e, pkc_elem from, pkc_elem to, LLVMValueRef v)
     LLVMTypeRef type = llvmc_elem(e->c, to);
     if (from == to)
         return v;
-    if (is_quarter(from) || is_quarter(to))
-        return unsupported(e, "conversions of 8-bit floating-point numbers", type);
+    if (is_quarter(from))
+        return cast(e, PKC_E_F32, to, from_quarter(e, from, v));
+    if (is_quarter(to))
+        return to_quarter(e, to, cast(e, from, PKC_E_F32, v));
     if (is_float(from) && is_float(to))
         return float_to_float(e, from, to, v);
     if (to == PKC_E_BOOL)
@@ -257,8 +277,6 @@ static LLVMValueRef apply(nv_emit *e, const ir_op *op, LLVMValueRef *in)
     if (!is_float(elem))
         return op->kind == IR_BIN ? int_bin(e, op->sub, is_signed(elem), in[0], in[1])
                                   : int_un(e, op->sub, in[0]);
-    if (is_quarter(elem))
-        return unsupported(e, "arithmetic on 8-bit floating-point numbers", e->c->i8);
     LLVMValueRef a = widen(e, elem, in[0]);
     LLVMValueRef r = op->kind == IR_BIN ? float_bin(e, op->sub, f64, a, widen(e, elem, in[1]))
                                         : float_un(e, op->sub, f64, a);

@@ -158,6 +158,8 @@ static void kernel_attributes(llvmc *c, LLVMValueRef f, unsigned bytes, int thre
     LLVMSetFunctionCallConv(f, kernel_convention);
     string_attribute(c, f, function, "nvvm.maxntid", pkc_arena_printf(&c->session->arena, "%d", threads));
     string_attribute(c, f, function, "nvvm.minctasm", "1");
+    string_attribute(c, f, function, "no-jump-tables",
+                     "true"); // a multiway branch makes ptxas wait for products
     string_attribute(c, f, function, "denormal-fp-math-f32", "preserve-sign,preserve-sign");
     LLVMAddAttributeAtIndex(f, function, LLVMCreateEnumAttribute(c->ctx, c->attr_convergent, 0));
     LLVMAddAttributeAtIndex(f, function, LLVMCreateEnumAttribute(c->ctx, c->attr_nounwind, 0));
