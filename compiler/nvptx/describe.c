@@ -237,7 +237,7 @@ static cJSON *describe_state(const ir_kernel *k)
 {
     cJSON *j = cJSON_CreateObject();
     cJSON_AddBoolToObject(j, "entry", k->needs_entry);
-    cJSON_AddBoolToObject(j, "exit", k->needs_exit || k->has_signals);
+    cJSON_AddBoolToObject(j, "exit", nv_has_exit(k));
     cJSON_AddBoolToObject(j, "signals", k->has_signals);
     return j;
 }

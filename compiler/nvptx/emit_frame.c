@@ -79,8 +79,10 @@ void nv_exit_protocol(nv_emit *e)
     LLVMValueRef epoch = nv_epoch(e);
     LLVMBasicBlockRef after = nv_begin_if(e, count_in(e, NV_STATE_EXIT_CTAS));
     LLVMBuildStore(e->b, nv_addi(e, epoch, 1), nv_state_word(e, NULL, NV_STATE_EPOCH));
-    tell_all(e, NV_STATE_EXIT);
-    wait_ranks(e, NV_STATE_EXIT, epoch);
+    if (nv_has_exit(e->k)) {
+        tell_all(e, NV_STATE_EXIT);
+        wait_ranks(e, NV_STATE_EXIT, epoch);
+    }
     nv_end_if(e, after);
 }
 

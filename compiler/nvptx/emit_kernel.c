@@ -286,7 +286,7 @@ static LLVMValueRef shared_memory(llvmc *c)
 static void emit_exit(nv_emit *e, LLVMBasicBlockRef fin)
 {
     nv_enter(e, fin);
-    if (e->k->needs_exit || e->k->has_signals) {
+    if (nv_has_exit(e->k) || e->k->needs_entry) { // the epoch advances even where nobody waits
         nv_sync_warp(e);
         nv_call(e, NV_BAR_CTA, nv_i32(e, 0));
         LLVMBasicBlockRef after = nv_begin_if(e, nv_is(e, e->tid, 0));

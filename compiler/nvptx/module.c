@@ -167,7 +167,7 @@ static void add_peers(maker *m)
     for (int i = 0; i < k->n_params; i++)
         if (k->params[i].kind == IR_PARAM_PEER)
             add_field(m, (nv_field){.what = NV_WHAT_PEERS, .param = &k->params[i]}, 8, true);
-    if (k->touches_peers || k->has_signals || k->needs_entry || k->needs_exit)
+    if (k->touches_peers || k->needs_entry || nv_has_exit(k))
         add_field(m, (nv_field){.what = NV_WHAT_STATES}, 8, true);
 }
 

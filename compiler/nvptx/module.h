@@ -78,6 +78,9 @@ enum {
     NV_ABI_MINOR = 0
 };
 
+/// Whether the kernel ends with a barrier of all ranks.
+static inline bool nv_has_exit(const ir_kernel *k) { return k->needs_exit || k->has_signals; }
+
 /// Everything lives in the kernel's arena.
 const nv_layout *nv_layout_make(const ir_kernel *k);
 /// The map of a copy op, NULL for the flat form.
