@@ -122,6 +122,8 @@ static nv_place flat_place(nv_emit *e, const nv_geo *g, int c)
 
 nv_place nv_geo_place(nv_emit *e, const nv_geo *g, int row_part, int col_part)
 {
+    if (g->rows == 1 && g->cols == 1) // equal in all threads
+        return (nv_place){nv_i32(e, 0), nv_i32(e, 0), NULL};
     switch (g->base) {
     case IR_DIST_QUAD:
         return quad_place(e, g, row_part, col_part);
