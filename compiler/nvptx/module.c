@@ -132,12 +132,17 @@ static void add_small(maker *m)
     for (int i = 0; i < k->n_dims; i++)
         add_field(m, (nv_field){.what = NV_WHAT_DIM, .dim = k->dims[i]}, 4, false);
     for (const ir_group *g = k->groups; g; g = g->next)
-        if (k->groups->next || g->index)
+        if (k->groups->next || *g->name)
             add_field(m, (nv_field){.what = NV_WHAT_FIRST, .group = g}, 4, false);
     for (int i = 0; i < k->n_params; i++)
         if (k->params[i].kind == IR_PARAM_SCALAR)
             add_field(m, (nv_field){.what = NV_WHAT_SCALAR, .param = &k->params[i]},
                       scalar_size(&k->params[i]), false);
+    for (int i = 0; i < k->n_params; i++)
+        if (k->params[i].kind == IR_PARAM_SIGNAL)
+            add_field(m, (nv_field){.what = NV_WHAT_SIGNAL, .param = &k->params[i]}, 4, false);
+    if (k->has_signals)
+        add_field(m, (nv_field){.what = NV_WHAT_BANK}, 4, false);
 }
 
 static void add_tensors(maker *m)
