@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the syntax tree to form L, in one walk that types, checks, folds and builds at once: functions are inlined by walking their
-// bodies, `for const` by walking its body n times, and of an `if` on a constant only the live branch is walked.
+// From the syntax tree to form L, in one walk that types, checks, folds and builds at once: functions are
+// inlined by walking their bodies, `for const` by walking its body n times, and of an `if` on a constant only
+// the live branch is walked.
 #ifndef PKC_IR_LOWER_H
 #define PKC_IR_LOWER_H
 

@@ -69,10 +69,10 @@ typedef struct lower {
     scope *scope;
     ir_group *group;
     ir_role *role;
-    ir_pipe *putting;               // the pipe of the innermost put, NULL: none
-    PKC_VEC(ir_pipe *) open;        // pipes of the puts and gets around
+    ir_pipe *putting;                // the pipe of the innermost put, NULL: none
+    PKC_VEC(ir_pipe *) open;         // pipes of the puts and gets around
     PKC_VEC(const pkc_item *) calls; // functions being inlined
-    bool in_dims;                   // `/` must come out even
+    bool in_dims;                    // `/` must come out even
     bool returned;
     meaning result;
 } lower;
@@ -113,7 +113,8 @@ meaning lower_unary(lower *l, pkc_span span, unsigned sub, meaning x);
 meaning lower_cast(lower *l, pkc_span span, meaning x, pkc_elem elem);
 /// A literal brought to an element type; others unchanged.
 meaning lower_adapt(lower *l, meaning x, pkc_elem elem);
-/// A register value of that shape and type from a scalar or a register value that broadcasts to it. NULL after an error.
+/// A register value of that shape and type from a scalar or a register value that broadcasts to it. NULL
+/// after an error.
 ir_value *lower_to_reg(lower *l, pkc_span span, meaning x, pkc_elem elem, int32_t rows, int32_t cols);
 
 // ---- views (lower_view.c)
@@ -136,7 +137,8 @@ void lower_block(lower *l, const pkc_block *block);
 void lower_stmts(lower *l, const pkc_block *block);
 void lower_group(lower *l, const pkc_stmt *stmt);
 void lower_role(lower *l, const pkc_stmt *stmt);
-/// A type's element and constant 2-D shape; false after an error. [N] is [1, N]; no dims is a scalar (rows 0).
+/// A type's element and constant 2-D shape; false after an error. [N] is [1, N]; no dims is a scalar (rows
+/// 0).
 bool lower_shape(lower *l, const pkc_tyexpr *type, pkc_elem *elem, int32_t *rows, int32_t *cols);
 void lower_add_require(lower *l, const ir_hx *expr, const char *why, pkc_span pos, bool fact);
 

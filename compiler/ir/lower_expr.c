@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// Expressions to meanings.
+#include <math.h>
+#include <string.h>
+
+#include "ir/lower_impl.h"
+
+typedef meaning (*named)(lower *l);
+
+static meaning read_rank(lower *l)
+{
+    meaning m = lower_value(ir_build_read(&l->b, IR_READ_RANK));
+    m.hx = ir_hx_leaf(l->k->arena, IR_HX_RANK);
+    return m;
+}
+
+static meaning read_ranks(lower *l)
+{
+    meaning m = lower_value(ir_build_read(&l->b, IR_READ_RANKS));
+    m.hx = ir_hx_leaf(l->k->arena, IR_HX_RANKS);
+    return m;
+}
+
+static meaning read_sms(lower *l)
+{
+    meaning m = lower_value(ir_build_read(&l->b, IR_READ_SMS));
+    m.hx = ir_hx_leaf(l->k->arena, IR_HX_SMS);
+    return m;
+}
+
+static meaning read_worker(lower *l)
+{
+    return lower_value(ir_build_read(&l->b, IR_READ_WORKER));
+}
+
+static meaning read_workers(lower *l)
+{
+    meaning m = lower_value(ir_build_read(&l->b, IR_READ_WORKERS));
+    m.hx = l->group ? l->group->count : ir_hx_leaf(l->k->arena, IR_HX_SMS);
+    return m;
+}
+
+static meaning constant_inf(lower *l)
+{
+    meaning m = lower_value(ir_build_float(&l->b, PKC_E_F32, INFINITY));
+    m.literal = true;
+    return m;
+}
+
+static meaning constant_true(lower *l)
+{
+    return lower_value(ir_build_int(&l->b, PKC_E_BOOL, 1));
+}
+
+static meaning constant_false(lower *l)
+{
+    return lower_value(ir_build_int(&l->b, PKC_E_BOOL, 0));
+}
+
+/// Names that are always there. A program may declare its own of the same name, which then stands before
+/// these.
+static const struct named_row {
+    const char *name;
+    named make;
+} standing[] = {
+    {"rank", read_rank},       {"ranks", read_ranks}, {"sms", read_sms},       {"worker", read_worker},
+    {"workers", read_workers}, {"inf", constant_inf}, {"true", constant_true}, {"false", constant_false},
+};
+
+static meaning lower_name(lower *l, const pkc_name *name)
+{
+    binding *b = lower_find(l, name->text);
+    if (b) {
+        b->used = true;
+        return b->m;
+    }
+    for (size_t i = 0; i < sizeof standing / sizeof standing[0]; i++)
+        if (strcmp(standing[i].name, name->text) == 0)
+            return standing[i].make(l);
+    lower_unknown(l, name);
+    return lower_poison();
+}
+
+static meaning lower_integer(lower *l, const pkc_expr *e)
+{
+    if (e->as.int_.value > INT64_MAX) {
+        pkc_diag_error(l->s, PKC_DIAG_INTEGER_TOO_LARGE, e->span);
+        return lower_poison();
+    }
+    return lower_int(l, (int64_t)e->as.int_.value);
+}
+
+static meaning lower_float(lower *l, const pkc_expr *e)
+{
+    meaning m = lower_value(ir_build_float(&l->b, PKC_E_F32, e->as.float_.value));
+    m.literal = true;
+    return m;
+}
+
+static meaning lower_tuple(lower *l, const pkc_expr *e)
+{
+    size_t n = e->as.tuple.parts.len;
+    meaning m = {.kind = MEAN_TUPLE, .n_parts = (int)n, .parts = PKC_NEW_ARRAY(&l->s->arena, meaning, n)};
+    for (size_t i = 0; i < n; i++)
+        m.parts[i] = lower_expr(l, e->as.tuple.parts.data[i]);
+    return m;
+}
+
+/// D@r, D@all.
+static meaning lower_peer(lower *l, const pkc_expr *e)
+{
+    meaning m = lower_expr(l, e->as.peer.base);
+    if (m.kind != MEAN_TENSOR)
+        return lower_wrong_kind(l, e->as.peer.base->span, "a peer tensor or signals before '@'", &m);
+    if (m.param->kind != IR_PARAM_PEER && m.param->kind != IR_PARAM_SIGNAL) {
+        pkc_diag *d = pkc_diag_error(l->s, PKC_DIAG_PEER_NEEDED, e->as.peer.base->span, m.param->name);
+        pkc_diag_note(d, m.param->pos, "'%s' is declared here", m.param->name);
+        pkc_diag_help(d, "declare it as %s: peer %s[..]", m.param->name, pkc_elem_name(m.param->elem));
+        return lower_poison();
+    }
+    const pkc_expr *place = e->as.peer.place;
+    if (place->kind == PKC_EXPR_NAME && strcmp(place->as.name.name.text, "all") == 0) {
+        m.peer = IR_PEER_ALL;
+        return m;
+    }
+    m.peer = IR_PEER_RANK;
+    m.peer_rank = lower_index(l, place);
+    return m.peer_rank ? m : lower_poison();
+}
+
+/// x.T
+static meaning lower_transpose(lower *l, const pkc_expr *e)
+{
+    meaning m = lower_expr(l, e->as.member.base);
+    if (m.kind == MEAN_VIEW)
+        m = lower_element(l, &m);
+    if (lower_is_poison(&m))
+        return m;
+    bool tile = m.kind == MEAN_TILE, reg = m.kind == MEAN_VALUE && m.v->type->kind == IR_T_REG;
+    if (!tile && !reg)
+        return lower_wrong_kind(l, e->span, "a shared tile or a register value before '.T'", &m);
+    const ir_type *t = m.v->type;
+    const ir_type *type = tile ? ir_type_tile(l->k, t->elem, t->rows, t->cols, t->layout, !t->transposed)
+                               : ir_type_reg(l->k, t->elem, t->cols, t->rows, (ir_dist){0});
+    m.v = &ir_build(&l->b, IR_TRANS, 0, 1, &m.v, 1, &type, 0)->out[0];
+    return m;
+}
+
+static meaning lower_member(lower *l, const pkc_expr *e)
+{
+    if (strcmp(e->as.member.name.text, "T") == 0)
+        return lower_transpose(l, e);
+    pkc_diag *d = pkc_diag_error(l->s, PKC_DIAG_UNKNOWN_NAME, e->as.member.name.span, e->as.member.name.text);
+    pkc_diag_help(d,
+                  "after a value only '.T' may follow; a function of a module is called: order.grouped(..)");
+    return lower_poison();
+}
+
+static meaning lower_expr_kind(lower *l, const pkc_expr *e)
+{
+    switch (e->kind) {
+    case PKC_EXPR_INT:
+        return lower_integer(l, e);
+    case PKC_EXPR_FLOAT:
+        return lower_float(l, e);
+    case PKC_EXPR_NAME:
+        return lower_name(l, &e->as.name.name);
+    case PKC_EXPR_UNARY: {
+        meaning x = lower_operand(l, e->as.unary.operand);
+        return lower_unary(l, e->span, e->as.unary.op == PKC_UNARY_NEG ? IR_UN_NEG : IR_UN_NOT, x);
+    }
+    case PKC_EXPR_BINARY: {
+        meaning x = lower_operand(l, e->as.binary.left);
+        return lower_binary(l, e->span, e->as.binary.op, x, lower_operand(l, e->as.binary.right));
+    }
+    case PKC_EXPR_CALL:
+        return lower_call(l, e);
+    case PKC_EXPR_INDEX:
+        return lower_index_expr(l, e);
+    case PKC_EXPR_MEMBER:
+        return lower_member(l, e);
+    case PKC_EXPR_PEER:
+        return lower_peer(l, e);
+    case PKC_EXPR_TUPLE:
+        return lower_tuple(l, e);
+    case PKC_EXPR_COUNT:
+        break;
+    }
+    return lower_poison();
+}
+
+meaning lower_expr(lower *l, const pkc_expr *e)
+{
+    pkc_span pos = l->b.pos;
+    l->b.pos = e->span;
+    meaning m = lower_expr_kind(l, e);
+    m.span = e->span;
+    l->b.pos = pos;
+    return m;
+}
+
+meaning lower_operand(lower *l, const pkc_expr *e)
+{
+    meaning m = lower_expr(l, e);
+    if (m.kind == MEAN_VIEW)
+        m = lower_element(l, &m);
+    if (m.kind == MEAN_TILE) {
+        pkc_diag *d = pkc_diag_error(l->s, PKC_DIAG_WRONG_KIND, e->span, "a value", lower_describe(l, &m));
+        pkc_diag_help(d, "load(..) gives the register value of a shared tile");
+        return lower_poison();
+    }
+    return m.kind == MEAN_VALUE ? m : lower_wrong_kind(l, e->span, "a value", &m);
+}
+
+ir_value *lower_index(lower *l, const pkc_expr *e)
+{
+    meaning m = lower_adapt(l, lower_operand(l, e), PKC_E_I32);
+    if (lower_is_poison(&m))
+        return NULL;
+    if (m.v->type->kind != IR_T_SCALAR || m.v->type->elem != PKC_E_I32) {
+        lower_wrong_kind(l, e->span, "an i32", &m);
+        return NULL;
+    }
+    return m.v;
+}
+
+bool lower_constant(lower *l, const pkc_expr *e, const char *what, int64_t *out)
+{
+    meaning m = lower_operand(l, e);
+    if (lower_is_poison(&m))
+        return false;
+    if (!ir_const_int(m.v, out)) {
+        pkc_diag_error(l->s, PKC_DIAG_NOT_CONSTANT, e->span, what);
+        return false;
+    }
+    return true;
+}
+
+const ir_hx *lower_hx(lower *l, const pkc_expr *e, const char *what)
+{
+    meaning m = lower_operand(l, e);
+    if (lower_is_poison(&m))
+        return NULL;
+    if (!m.hx)
+        pkc_diag_error(l->s, PKC_DIAG_NOT_HOST, e->span, what);
+    return m.hx;
+}

@@ -1,0 +1,541 @@
+// SPDX-License-Identifier: Apache-2.0
+// Statements. Assigned variables of a region become values that it carries or yields.
+#include "ir/lower_impl.h"
+
+// ---- regions -------------------------------------------------------------------------------------------
+
+/// Builds inside `region` until region_leave gives the old place back.
+static ir_builder region_enter(lower *l, ir_region *region)
+{
+    ir_builder old = l->b;
+    l->b.region = region;
+    l->b.before = NULL;
+    lower_push(l);
+    return old;
+}
+
+static void region_leave(lower *l, ir_builder old)
+{
+    lower_pop(l);
+    l->b.region = old.region;
+    l->b.before = old.before;
+}
+
+/// The variables' values now: operands of a yield or initial values of carries. Poisoned ones are left out.
+static void keep_values(lower *l, bindings *vars)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < vars->len; i++) {
+        meaning *m = &vars->data[i]->m;
+        if (m->kind != MEAN_VALUE)
+            continue;
+        if (m->literal) { // a variable has a type of its own
+            m->literal = false;
+            m->hx = NULL;
+        }
+        vars->data[n++] = vars->data[i];
+    }
+    vars->len = n;
+    (void)l;
+}
+
+static ir_value **current_values(lower *l, const bindings *vars)
+{
+    ir_value **v = PKC_NEW_ARRAY(&l->s->arena, ir_value *, vars->len + 1);
+    for (size_t i = 0; i < vars->len; i++)
+        v[i] = vars->data[i]->m.v;
+    return v;
+}
+
+static void set_values(const bindings *vars, ir_value *values)
+{
+    for (size_t i = 0; i < vars->len; i++) {
+        values[i].name = vars->data[i]->name;
+        vars->data[i]->m = lower_value(&values[i]);
+    }
+}
+
+/// Yields the variables' values; one that became poison yields what the region began with.
+static void yield_values(lower *l, const bindings *vars, ir_value **before)
+{
+    ir_value **v = PKC_NEW_ARRAY(&l->s->arena, ir_value *, vars->len + 1);
+    for (size_t i = 0; i < vars->len; i++)
+        v[i] = vars->data[i]->m.kind == MEAN_VALUE ? vars->data[i]->m.v : before[i];
+    ir_build_yield(&l->b, (int)vars->len, v);
+}
+
+static const ir_type **types_of(lower *l, ir_value **values, size_t n)
+{
+    const ir_type **t = PKC_NEW_ARRAY(&l->s->arena, const ir_type *, n + 1);
+    for (size_t i = 0; i < n; i++)
+        t[i] = values[i]->type;
+    return t;
+}
+
+// ---- for -----------------------------------------------------------------------------------------------
+
+static void unroll(lower *l, const pkc_stmt *s)
+{
+    enum { UNROLL_LIMIT = 1024 };
+    const struct pkc_stmt_for_ *f = &s->as.for_;
+    int64_t from, to, step = 1;
+    if (!lower_constant(l, f->from, "the first value of a for const", &from) ||
+        !lower_constant(l, f->to, "the end of a for const", &to) ||
+        (f->step && !lower_constant(l, f->step, "the step of a for const", &step)))
+        return;
+    if (step < 1 || (to - from) / step > UNROLL_LIMIT) {
+        pkc_diag_error(
+            l->s, PKC_DIAG_BAD_COUNT, s->span, step < 1 ? "the step of a loop" : "the count of a for const",
+            (long long)(step < 1 ? step : (to - from) / step), step < 1 ? "at least 1" : "at most 1024");
+        return;
+    }
+    for (int64_t i = from; i < to; i += step) {
+        lower_push(l);
+        lower_bind(l, &f->name, lower_int(l, i), false);
+        lower_stmts(l, f->body);
+        lower_pop(l);
+    }
+}
+
+/// Task counts must fit the 32-bit loop counter; the host checks products of dimensions.
+static void require_count(lower *l, const meaning *hi, pkc_span span)
+{
+    if (!hi->hx || hi->hx->op != IR_HX_MUL)
+        return;
+    const ir_hx *ok = ir_hx_bin(l->k->arena, IR_HX_LE, hi->hx, ir_hx_const(l->k->arena, INT32_MAX));
+    for (const ir_require *r = l->k->requires; r; r = r->next)
+        if (ir_hx_equal(r->expr, ok))
+            return;
+    lower_add_require(l, ok, "too many tasks for one launch", span, false);
+}
+
+static ir_value *loop_step(lower *l, const pkc_stmt *s)
+{
+    const pkc_expr *e = s->as.for_.step;
+    int64_t v;
+    ir_value *step = e ? lower_index(l, e) : ir_build_int(&l->b, PKC_E_I32, 1);
+    if (step && ir_const_int(step, &v) && v < 1) {
+        pkc_diag_error(l->s, PKC_DIAG_BAD_COUNT, e->span, "the step of a loop", (long long)v, "at least 1");
+        return NULL;
+    }
+    return step;
+}
+
+static void lower_for(lower *l, const pkc_stmt *s)
+{
+    const struct pkc_stmt_for_ *f = &s->as.for_;
+    if (f->is_const) {
+        unroll(l, s);
+        return;
+    }
+    meaning end = lower_adapt(l, lower_operand(l, f->to), PKC_E_I32);
+    ir_value *lo = lower_index(l, f->from), *hi = lower_index(l, f->to), *step = loop_step(l, s);
+    if (!lo || !hi || !step)
+        return;
+    require_count(l, &end, f->to->span);
+    bindings vars = {0};
+    lower_assigned(l, f->body, &vars);
+    keep_values(l, &vars);
+    ir_value **inits = current_values(l, &vars);
+    ir_op *op = ir_build_for(&l->b, lo, hi, step, (int)vars.len, inits);
+    ir_builder old = region_enter(l, &op->reg[0]);
+    set_values(&vars, op->reg[0].args + 1);
+    lower_bind(l, &f->name, lower_value(&op->reg[0].args[0]), false);
+    lower_stmts(l, f->body);
+    yield_values(l, &vars, inits);
+    region_leave(l, old);
+    set_values(&vars, op->out);
+}
+
+// ---- if ------------------------------------------------------------------------------------------------
+
+static void restore(const bindings *vars, ir_value **values)
+{
+    for (size_t i = 0; i < vars->len; i++)
+        vars->data[i]->m = lower_value(values[i]);
+}
+
+static void lower_branch(lower *l, ir_region *region, const pkc_block *body, const bindings *vars,
+                         ir_value **before)
+{
+    ir_builder old = region_enter(l, region);
+    if (body)
+        lower_stmts(l, body);
+    yield_values(l, vars, before);
+    region_leave(l, old);
+    restore(vars, before);
+}
+
+static void lower_if(lower *l, const pkc_stmt *s)
+{
+    const struct pkc_stmt_if_ *f = &s->as.if_;
+    meaning c = lower_operand(l, f->condition);
+    int64_t known;
+    if (lower_is_poison(&c))
+        return;
+    if (c.v->type->kind != IR_T_SCALAR || c.v->type->elem != PKC_E_BOOL) {
+        lower_wrong_kind(l, f->condition->span, "a truth value that is one for the whole role", &c);
+        return;
+    }
+    if (ir_const_int(c.v, &known)) {
+        const pkc_block *live = known ? f->then_body : f->else_body;
+        if (live)
+            lower_block(l, live);
+        return;
+    }
+    bindings vars = {0};
+    lower_assigned(l, f->then_body, &vars);
+    if (f->else_body)
+        lower_assigned(l, f->else_body, &vars);
+    keep_values(l, &vars);
+    ir_value **before = current_values(l, &vars);
+    ir_op *op = ir_build_if(&l->b, c.v, (int)vars.len, types_of(l, before, vars.len));
+    lower_branch(l, &op->reg[0], f->then_body, &vars, before);
+    lower_branch(l, &op->reg[1], f->else_body, &vars, before);
+    set_values(&vars, op->out);
+}
+
+// ---- put, get ------------------------------------------------------------------------------------------
+
+static bool may_open(lower *l, ir_pipe *p, bool put, pkc_span span)
+{
+    if (!l->role) {
+        pkc_diag_error(l->s, PKC_DIAG_OUTSIDE_EFFECT, span, put ? "put" : "get");
+        return false;
+    }
+    for (size_t i = 0; i < l->open.len; i++)
+        if (l->open.data[i] == p && (put || l->putting == p)) {
+            pkc_diag_error(l->s, PKC_DIAG_OPEN_PIPE, span, p->name);
+            return false;
+        }
+    return true;
+}
+
+static ir_pipe *find_pipe(lower *l, const pkc_name *name)
+{
+    binding *b = lower_find(l, name->text);
+    if (!b) {
+        lower_unknown(l, name);
+        return NULL;
+    }
+    if (b->m.kind != MEAN_PIPE)
+        lower_wrong_kind(l, name->span, "a pipe", &b->m);
+    return b->m.kind == MEAN_PIPE ? b->m.pipe : NULL;
+}
+
+static void bind_fields(lower *l, ir_pipe *p, ir_region *region)
+{
+    for (int i = 0; i < p->n_fields; i++) {
+        region->args[i].name = p->field[i].name;
+        pkc_name name = {.text = p->field[i].name, .span = p->field[i].pos};
+        lower_bind(l, &name, (meaning){.kind = MEAN_TILE, .v = &region->args[i], .pipe = p}, false);
+    }
+}
+
+static void lower_put_get(lower *l, const pkc_name *name, const pkc_block *body, bool put, pkc_span span)
+{
+    ir_pipe *p = find_pipe(l, name);
+    if (!p || !may_open(l, p, put, span))
+        return;
+    bindings vars = {0};
+    lower_assigned(l, body, &vars);
+    keep_values(l, &vars);
+    ir_value **before = current_values(l, &vars);
+    ir_op *op =
+        ir_build(&l->b, put ? IR_PUT : IR_GET, 0, 0, NULL, (int)vars.len, types_of(l, before, vars.len), 1);
+    op->attr.pipe = p;
+    const ir_type *types[IR_MAX_FIELDS];
+    for (int i = 0; i < p->n_fields; i++)
+        types[i] =
+            ir_type_tile(l->k, p->field[i].elem, p->field[i].rows, p->field[i].cols, IR_LAY_UNKNOWN, false);
+    ir_region_args(l->k, &op->reg[0], p->n_fields, types);
+    ir_builder old = region_enter(l, &op->reg[0]);
+    ir_pipe *outer = l->putting;
+    l->putting = put ? p : NULL;
+    pkc_vec_push(&l->s->arena, &l->open, p);
+    bind_fields(l, p, &op->reg[0]);
+    lower_stmts(l, body);
+    l->open.len--;
+    l->putting = outer;
+    yield_values(l, &vars, before);
+    region_leave(l, old);
+    set_values(&vars, op->out);
+}
+
+// ---- declarations --------------------------------------------------------------------------------------
+
+static meaning declared(lower *l, const pkc_binding *b, bool var)
+{
+    pkc_elem elem;
+    int32_t rows, cols;
+    meaning m = lower_expr(l, b->value);
+    if (m.kind == MEAN_VIEW && (b->type || var))
+        m = lower_element(l, &m);
+    if (m.kind == MEAN_NOTHING)
+        return lower_wrong_kind(l, b->value->span, "a value", &m);
+    if (var && m.kind == MEAN_TILE)
+        return lower_wrong_kind(l, b->value->span, "a value", &m);
+    if (!b->type || lower_is_poison(&m))
+        return m;
+    if (!lower_shape(l, b->type, &elem, &rows, &cols))
+        return lower_poison();
+    if (m.kind != MEAN_VALUE)
+        return lower_wrong_kind(l, b->value->span, "a value", &m);
+    if (rows) {
+        m.v = lower_to_reg(l, b->value->span, m, elem, rows, cols);
+        return m.v ? lower_value(m.v) : lower_poison();
+    }
+    m = lower_adapt(l, m, elem);
+    m.literal = false;
+    if (!lower_is_poison(&m) && (m.v->type->kind != IR_T_SCALAR || m.v->type->elem != elem))
+        return lower_wrong_kind(l, b->value->span, pkc_elem_name(elem), &m);
+    return m;
+}
+
+static void bind_tuple(lower *l, const pkc_binding *b, meaning m, bool var)
+{
+    bool ok = m.kind == MEAN_TUPLE && (size_t)m.n_parts == b->names.len;
+    if (m.kind == MEAN_TUPLE && !ok)
+        pkc_diag_error(l->s, PKC_DIAG_ONE_RESULT, b->span, (int)b->names.len, m.n_parts);
+    else if (!ok)
+        lower_wrong_kind(l, b->value->span, "a tuple", &m);
+    for (size_t i = 0; i < b->names.len; i++)
+        lower_bind(l, &b->names.data[i], ok ? m.parts[i] : lower_poison(), var);
+}
+
+static void lower_bindings(lower *l, const pkc_bindings *list, bool var)
+{
+    for (size_t i = 0; i < list->len; i++) {
+        const pkc_binding *b = list->data[i];
+        meaning m = declared(l, b, var);
+        if (b->tuple)
+            bind_tuple(l, b, m, var);
+        else if (m.kind == MEAN_TUPLE && var)
+            lower_bind(l, &b->names.data[0], lower_wrong_kind(l, b->span, "one value", &m), var);
+        else
+            lower_bind(l, &b->names.data[0], m, var);
+    }
+}
+
+static int64_t smem_elems(int32_t rows, int32_t cols)
+{
+    return (int64_t)rows * cols;
+}
+
+static bool declare_field(lower *l, const pkc_param *p, ir_field *f)
+{
+    int32_t rows, cols;
+    if (!p->type || !lower_shape(l, p->type, &f->elem, &rows, &cols))
+        return false;
+    if (!rows || !pkc_elem_in_tensor(f->elem) || smem_elems(rows, cols) > (1 << 24)) {
+        pkc_diag_error(l->s, PKC_DIAG_BAD_PARAMETER, p->span,
+                       "a shared tile is ELEM[rows, columns] of constant size");
+        return false;
+    }
+    f->name = p->name.text;
+    f->rows = rows;
+    f->cols = cols;
+    f->pos = p->span;
+    return true;
+}
+
+static void lower_pipe(lower *l, const pkc_stmt *s)
+{
+    const struct pkc_stmt_pipe *d = &s->as.pipe;
+    ir_pipe *p = PKC_NEW(l->k->arena, ir_pipe);
+    int64_t slots = 1;
+    *p = (ir_pipe){.name = d->name.text, .group = l->group, .pos = s->span};
+    bool ok = lower_constant(l, d->slots, "the number of slots", &slots);
+    if (l->role) {
+        pkc_diag_error(l->s, PKC_DIAG_MISPLACED, s->span, "a pipe", "in a role");
+        ok = false;
+    }
+    if (ok && (slots < 1 || slots > 64)) {
+        pkc_diag_error(l->s, PKC_DIAG_BAD_COUNT, d->slots->span, "the number of slots", (long long)slots,
+                       "from 1 to 64");
+        ok = false;
+    }
+    if (d->fields.len == 0 || d->fields.len > IR_MAX_FIELDS) {
+        pkc_diag_error(l->s, PKC_DIAG_BAD_COUNT, s->span, "the number of tiles of a slot",
+                       (long long)d->fields.len, "from 1 to 16");
+        ok = false;
+    }
+    for (size_t i = 0; i < d->fields.len && i < IR_MAX_FIELDS; i++)
+        ok &= declare_field(l, d->fields.data[i], &p->field[p->n_fields++]);
+    p->slots = (int32_t)slots;
+    lower_bind(l, &d->name, ok ? (meaning){.kind = MEAN_PIPE, .pipe = p} : lower_poison(), false);
+    ir_pipe **at = &l->k->pipes;
+    while (*at)
+        at = &(*at)->next;
+    *at = p;
+}
+
+static void lower_shared(lower *l, const pkc_stmt *s)
+{
+    ir_field f = {0};
+    meaning m = lower_poison();
+    if (!l->role)
+        pkc_diag_error(l->s, PKC_DIAG_MISPLACED, s->span, "shared memory",
+                       "outside roles: it belongs to one role");
+    else if (declare_field(l, s->as.shared.param, &f)) {
+        ir_shared *x = PKC_NEW(l->k->arena, ir_shared);
+        *x = (ir_shared){
+            .name = f.name, .elem = f.elem, .rows = f.rows, .cols = f.cols, .role = l->role, .pos = s->span};
+        x->next = l->k->shared;
+        l->k->shared = x;
+        const ir_type *type = ir_type_tile(l->k, f.elem, f.rows, f.cols, IR_LAY_UNKNOWN, false);
+        ir_op *op = ir_build(&l->b, IR_SHARED, 0, 0, NULL, 1, &type, 0);
+        op->attr.shared = x;
+        m = (meaning){.kind = MEAN_TILE, .v = &op->out[0]};
+    }
+    lower_bind(l, &s->as.shared.param->name, m, false);
+}
+
+// ---- assignment, return, barrier -----------------------------------------------------------------------
+
+static const unsigned assign_sub[PKC_ASSIGN_COUNT] = {[PKC_ASSIGN_ADD] = IR_BIN_ADD,
+                                                      [PKC_ASSIGN_SUB] = IR_BIN_SUB,
+                                                      [PKC_ASSIGN_MUL] = IR_BIN_MUL,
+                                                      [PKC_ASSIGN_DIV] = IR_BIN_DIV};
+
+static void assign_tuple(lower *l, const pkc_expr *target, meaning m)
+{
+    const pkc_exprs *parts = &target->as.tuple.parts;
+    if (m.kind != MEAN_TUPLE) {
+        lower_wrong_kind(l, target->span, "a tuple", &m);
+        return;
+    }
+    if ((size_t)m.n_parts != parts->len) {
+        pkc_diag_error(l->s, PKC_DIAG_ONE_RESULT, target->span, (int)parts->len, m.n_parts);
+        return;
+    }
+    for (size_t i = 0; i < parts->len; i++) {
+        meaning part = m.parts[i];
+        if (part.kind == MEAN_VIEW)
+            part = lower_element(l, &part);
+        if (parts->data[i]->kind == PKC_EXPR_NAME)
+            lower_assign(l, &parts->data[i]->as.name.name, part);
+        else
+            pkc_diag_error(l->s, PKC_DIAG_NOT_A_VARIABLE, parts->data[i]->span, "this");
+    }
+}
+
+static void lower_assignment(lower *l, const pkc_stmt *s)
+{
+    const struct pkc_stmt_assign *a = &s->as.assign;
+    if (a->target->kind == PKC_EXPR_TUPLE && a->op == PKC_ASSIGN_SET) {
+        assign_tuple(l, a->target, lower_expr(l, a->value));
+        return;
+    }
+    if (a->target->kind != PKC_EXPR_NAME) {
+        pkc_diag *d = pkc_diag_error(l->s, PKC_DIAG_NOT_A_VARIABLE, a->target->span, "this");
+        if (a->target->kind == PKC_EXPR_INDEX)
+            pkc_diag_help(d, "memory is written with store(view, value)");
+        return;
+    }
+    meaning m = lower_operand(l, a->value);
+    if (a->op != PKC_ASSIGN_SET)
+        m = lower_arith(l, s->span, assign_sub[a->op], lower_operand(l, a->target), m);
+    lower_assign(l, &a->target->as.name.name, m);
+}
+
+static void lower_return(lower *l, const pkc_stmt *s)
+{
+    if (!l->calls.len) {
+        pkc_diag_error(l->s, PKC_DIAG_MISPLACED, s->span, "return", "in a kernel");
+        return;
+    }
+    l->result = lower_expr(l, s->as.return_.value);
+    l->returned = true;
+}
+
+static void lower_barrier(lower *l, const pkc_stmt *s)
+{
+    (void)s;
+    ir_build(&l->b, IR_BARRIER, 0, 0, NULL, 0, NULL, 0);
+}
+
+static void lower_expr_stmt(lower *l, const pkc_stmt *s)
+{
+    meaning m = lower_expr(l, s->as.expr.value);
+    if (m.kind != MEAN_NOTHING)
+        lower_wrong_kind(l, s->span, "a statement with an effect", &m);
+}
+
+static void lower_misplaced_require(lower *l, const pkc_stmt *s)
+{
+    pkc_diag_error(l->s, PKC_DIAG_MISPLACED, s->span, "require", "here: it stands at the head of a kernel");
+}
+
+static void lower_stmt(lower *l, const pkc_stmt *s)
+{
+    l->b.pos = s->span;
+    switch (s->kind) {
+    case PKC_STMT_LET:
+        lower_bindings(l, &s->as.let.bindings, false);
+        return;
+    case PKC_STMT_VAR:
+        lower_bindings(l, &s->as.var.bindings, true);
+        return;
+    case PKC_STMT_REQUIRE:
+        lower_misplaced_require(l, s);
+        return;
+    case PKC_STMT_SHARED:
+        lower_shared(l, s);
+        return;
+    case PKC_STMT_RETURN:
+        lower_return(l, s);
+        return;
+    case PKC_STMT_BARRIER:
+        lower_barrier(l, s);
+        return;
+    case PKC_STMT_EXPR:
+        lower_expr_stmt(l, s);
+        return;
+    case PKC_STMT_ASSIGN:
+        lower_assignment(l, s);
+        return;
+    case PKC_STMT_IF:
+        lower_if(l, s);
+        return;
+    case PKC_STMT_FOR:
+        lower_for(l, s);
+        return;
+    case PKC_STMT_PIPE:
+        lower_pipe(l, s);
+        return;
+    case PKC_STMT_PUT:
+        lower_put_get(l, &s->as.put.pipe, s->as.put.body, true, s->span);
+        return;
+    case PKC_STMT_GET:
+        lower_put_get(l, &s->as.get.pipe, s->as.get.body, false, s->span);
+        return;
+    case PKC_STMT_GROUP:
+        lower_group(l, s);
+        return;
+    case PKC_STMT_ROLE:
+        lower_role(l, s);
+        return;
+    case PKC_STMT_COUNT:
+        return;
+    }
+}
+
+void lower_stmts(lower *l, const pkc_block *block)
+{
+    pkc_span pos = l->b.pos;
+    for (size_t i = 0; i < block->stmts.len; i++) {
+        if (l->returned && l->calls.len)
+            pkc_diag_error(l->s, PKC_DIAG_MISPLACED, block->stmts.data[i]->span, "a statement",
+                           "after return");
+        lower_stmt(l, block->stmts.data[i]);
+    }
+    l->b.pos = pos;
+}
+
+void lower_block(lower *l, const pkc_block *block)
+{
+    lower_push(l);
+    lower_stmts(l, block);
+    lower_pop(l);
+}
