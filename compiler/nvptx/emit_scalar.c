@@ -166,6 +166,16 @@ static LLVMValueRef int_to_int(nv_emit *e, pkc_elem from, pkc_elem to, LLVMValue
     return LLVMBuildIntCast2(e->b, v, type, sign, "");
 }
 
+// bf16 is the upper half of f32. Compared as fpext gives it, LLVM would narrow the comparison to bf16, which
+// has no form that flushes denormals.
+static LLVMValueRef widen_bits(nv_emit *e, pkc_elem elem, LLVMValueRef v)
+{
+    if (elem != PKC_E_BF16)
+        return widen(e, elem, v);
+    LLVMValueRef bits = LLVMBuildZExt(e->b, LLVMBuildBitCast(e->b, v, e->c->i16, ""), e->c->i32, "");
+    return LLVMBuildBitCast(e->b, LLVMBuildShl(e->b, bits, nv_i32(e, 16), ""), e->c->f32, "");
+}
+
 static LLVMValueRef cast(nv_emit *e, pkc_elem from, pkc_elem to, LLVMValueRef v)
 {
     LLVMTypeRef type = llvmc_elem(e->c, to);
@@ -177,9 +187,12 @@ static LLVMValueRef cast(nv_emit *e, pkc_elem from, pkc_elem to, LLVMValueRef v)
         return to_quarter(e, to, cast(e, from, PKC_E_F32, v));
     if (is_float(from) && is_float(to))
         return float_to_float(e, from, to, v);
+    if (to == PKC_E_BOOL && is_float(from)) {
+        v = widen_bits(e, from, v);
+        return LLVMBuildFCmp(e->b, LLVMRealUNE, v, LLVMConstNull(LLVMTypeOf(v)), "");
+    }
     if (to == PKC_E_BOOL)
-        return is_float(from) ? LLVMBuildFCmp(e->b, LLVMRealUNE, v, LLVMConstNull(LLVMTypeOf(v)), "")
-                              : nv_cmp(e, LLVMIntNE, v, LLVMConstNull(LLVMTypeOf(v)));
+        return nv_cmp(e, LLVMIntNE, v, LLVMConstNull(LLVMTypeOf(v)));
     if (is_float(from)) {
         v = widen(e, from, v);
         return is_signed(to) ? LLVMBuildFPToSI(e->b, v, type, "") : LLVMBuildFPToUI(e->b, v, type, "");
@@ -257,7 +270,7 @@ static LLVMValueRef compare(nv_emit *e, ir_cmp sub, pkc_elem elem, LLVMValueRef 
         [IR_CMP_GE] = {LLVMRealOGE, LLVMIntSGE, LLVMIntUGE},
     };
     if (is_float(elem))
-        return LLVMBuildFCmp(e->b, row[sub].real, widen(e, elem, a), widen(e, elem, b), "");
+        return LLVMBuildFCmp(e->b, row[sub].real, widen_bits(e, elem, a), widen_bits(e, elem, b), "");
     return nv_cmp(e, is_signed(elem) ? row[sub].sign : row[sub].uns, a, b);
 }
 
