@@ -52,7 +52,9 @@ static const span *span_of(const scan *s, const ir_region *region)
 /// value's own region.
 static int use_end(const scan *s, const ir_op *user, const ir_region *home)
 {
-    int end = *(const int *)ir_ptrmap_get(&s->numbers, user);
+    // A loop takes its initial values where it begins: from there on they are its arguments.
+    int end = user->kind == IR_FOR ? span_of(s, &user->reg[0])->from
+                                   : *(const int *)ir_ptrmap_get(&s->numbers, user);
     for (const ir_region *r = user->parent; r != NULL && r != home; r = r->owner ? r->owner->parent : NULL)
         if (r->owner != NULL && r->owner->kind == IR_FOR)
             end = span_of(s, r)->to;

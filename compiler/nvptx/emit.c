@@ -366,109 +366,70 @@ static void refuse(nv_emit *e, const ir_op *op)
                                              sub ? "." : "", sub ? sub : ""));
 }
 
+// Folded into its users.
+static void folded(nv_emit *e, const ir_op *op)
+{
+    (void)e, (void)op;
+}
+
+// What is not listed is no op of form O.
+static void (*const emitters[IR_OP_COUNT])(nv_emit *e, const ir_op *op) = {
+    [IR_CONST] = nv_emit_pure,
+    [IR_POISON] = nv_emit_pure,
+    [IR_READ] = nv_emit_pure,
+    [IR_DIM] = nv_emit_pure,
+    [IR_SCALAR] = nv_emit_pure,
+    [IR_BIN] = nv_emit_pure,
+    [IR_UN] = nv_emit_pure,
+    [IR_CMP] = nv_emit_pure,
+    [IR_SELECT] = nv_emit_pure,
+    [IR_CAST] = nv_emit_pure,
+    [IR_ELEM] = nv_emit_elem,
+    [IR_VIEW] = folded,
+    [IR_FIELD] = nv_emit_pure,
+    [IR_SHARED] = nv_emit_pure,
+    [IR_SIG] = folded,
+    [IR_SPLAT] = nv_emit_pure,
+    [IR_IOTA] = nv_emit_pure,
+    [IR_SLICE] = nv_emit_slice,
+    [IR_TRANS] = nv_emit_pure,
+    [IR_RRED] = nv_emit_rred,
+    [IR_CRED] = nv_emit_cred,
+    [IR_REDIST] = nv_emit_redist,
+    [IR_LOAD] = nv_emit_load,
+    [IR_STORE] = nv_emit_store,
+    [IR_COPY_IN] = nv_emit_copy_in,
+    [IR_COPY_OUT] = nv_emit_copy_out,
+    [IR_NET_REDUCE] = nv_emit_net,
+    [IR_NET_ALL] = nv_emit_net,
+    [IR_BARRIER] = nv_emit_signal,
+    [IR_FOR] = emit_for,
+    [IR_IF] = emit_if,
+    [IR_YIELD] = folded,
+    [IR_PST] = nv_emit_pipe,
+    [IR_PIPE_WAIT] = nv_emit_pipe,
+    [IR_PIPE_EXPECT] = nv_emit_pipe,
+    [IR_PIPE_ARRIVE] = nv_emit_pipe,
+    [IR_MMA_ISSUE] = nv_emit_mma_issue,
+    [IR_MMA_WAIT] = nv_emit_mma_wait,
+    [IR_BULK_COMMIT] = nv_emit_bulk,
+    [IR_BULK_WAIT] = nv_emit_bulk,
+    [IR_FENCE] = nv_emit_order,
+    [IR_SYNC] = nv_emit_order,
+    [IR_SIG_ADD] = nv_emit_signal,
+    [IR_SIG_PUSH] = nv_emit_signal,
+    [IR_SIG_FLUSH] = nv_emit_signal,
+    [IR_SIG_POLL] = nv_emit_signal,
+    [IR_PEER_WAIT] = nv_emit_signal,
+};
+
 static void emit_op(nv_emit *e, const ir_op *op)
 {
     llvmc_at(e->c, op->pos, e->k->pos);
-    switch (op->kind) {
-    case IR_CONST:
-    case IR_POISON:
-    case IR_READ:
-    case IR_DIM:
-    case IR_SCALAR:
-    case IR_BIN:
-    case IR_UN:
-    case IR_CMP:
-    case IR_SELECT:
-    case IR_CAST:
-    case IR_SPLAT:
-    case IR_IOTA:
-        nv_emit_pure(e, op);
-        return;
-    case IR_TRANS:
-    case IR_FIELD:
-    case IR_SHARED:
-        nv_emit_pure(e, op);
-        return;
-    case IR_ELEM:
-        nv_emit_elem(e, op);
-        return;
-    case IR_VIEW:
-    case IR_SIG:
-    case IR_YIELD:
-        return; // folded into their users
-    case IR_SLICE:
-        nv_emit_slice(e, op);
-        return;
-    case IR_RRED:
-        nv_emit_rred(e, op);
-        return;
-    case IR_CRED:
-        nv_emit_cred(e, op);
-        return;
-    case IR_REDIST:
-        nv_emit_redist(e, op);
-        return;
-    case IR_LOAD:
-        nv_emit_load(e, op);
-        return;
-    case IR_STORE:
-        nv_emit_store(e, op);
-        return;
-    case IR_COPY_IN:
-        nv_emit_copy_in(e, op);
-        return;
-    case IR_COPY_OUT:
-        nv_emit_copy_out(e, op);
-        return;
-    case IR_NET_REDUCE:
-    case IR_NET_ALL:
-        nv_emit_net(e, op);
-        return;
-    case IR_FOR:
-        emit_for(e, op);
-        return;
-    case IR_IF:
-        emit_if(e, op);
-        return;
-    case IR_PST:
-    case IR_PIPE_WAIT:
-    case IR_PIPE_EXPECT:
-    case IR_PIPE_ARRIVE:
-        nv_emit_pipe(e, op);
-        return;
-    case IR_MMA_ISSUE:
-        nv_emit_mma_issue(e, op);
-        return;
-    case IR_MMA_WAIT:
-        nv_emit_mma_wait(e, op);
-        return;
-    case IR_BULK_COMMIT:
-    case IR_BULK_WAIT:
-        nv_emit_bulk(e, op);
-        return;
-    case IR_FENCE:
-    case IR_SYNC:
-        nv_emit_order(e, op);
-        return;
-    case IR_SIG_ADD:
-    case IR_SIG_PUSH:
-    case IR_SIG_FLUSH:
-    case IR_SIG_POLL:
-    case IR_PEER_WAIT:
-    case IR_BARRIER:
-        nv_emit_signal(e, op);
-        return;
-    case IR_MMA:
-    case IR_SIGNAL:
-    case IR_WAIT:
-    case IR_PUT:
-    case IR_GET:
-    case IR_ROLE:
-    case IR_GROUP:
-    case IR_OP_COUNT:
+    if (emitters[op->kind])
+        emitters[op->kind](e, op);
+    else
         refuse(e, op);
-        return; // no ops of form O
-    }
 }
 
 void nv_region(nv_emit *e, const ir_region *region)

@@ -7,6 +7,7 @@
 typedef struct copy {
     const ir_op *view;
     const ir_type *tile;
+    int64_t flat_bytes;  // of the flat form: a row that never hangs over its axis
     LLVMValueRef offset; // of the tile in shared memory
     const nv_tmap *map;
     LLVMValueRef map_ptr;
@@ -35,14 +36,6 @@ static LLVMValueRef panel_ptr(nv_emit *e, const copy *c, int p)
     return nv_shared(e, nv_addi(e, c->offset, p * bytes));
 }
 
-static LLVMValueRef flat_bytes(nv_emit *e, const copy *c)
-{
-    // The row ends with its axis: what lies beyond is not there to be copied.
-    int size = (int)pkc_elem_bits(c->tile->elem) / 8, axis = c->view->attr.col_axis;
-    LLVMValueRef left = nv_sub(e, nv_axis(e, c->view->attr.param, axis), nv_view_coord(e, c->view, axis));
-    return nv_muli(e, nv_min(e, left, nv_i32(e, c->tile->cols)), size);
-}
-
 static LLVMValueRef full_barrier(nv_emit *e, const ir_value *slot)
 {
     const ir_pipe *pipe = slot->type->pipe;
@@ -53,6 +46,7 @@ static copy open_copy(nv_emit *e, const ir_op *op, const ir_op *view, const ir_v
 {
     copy c = {.view = view, .tile = tile->type, .offset = nv_get(e, tile).v[0]};
     c.map = nv_map_of(e->lay, op);
+    c.flat_bytes = nv_flat_bytes(op);
     return c;
 }
 
@@ -63,7 +57,7 @@ void nv_emit_copy_in(nv_emit *e, const ir_op *op)
     LLVMValueRef barrier = full_barrier(e, ir_in(op, 2)), rank = nv_view_rank(e, c.view);
     if (!c.map) {
         nv_view v = nv_view_open(e, c.view, NULL);
-        nv_call(e, NV_BULK_G2S, nv_shared(e, c.offset), barrier, v.base, nv_i32(e, nv_flat_bytes(op)),
+        nv_call(e, NV_BULK_G2S, nv_shared(e, c.offset), barrier, v.base, nv_i32(e, c.flat_bytes),
                 nv_i64(e, 0), llvmc_bool(e->c, false));
         nv_end_one(e, after);
         return;
@@ -145,7 +139,7 @@ static const char *flat_type(nv_emit *e, ir_red sub, pkc_elem elem)
 static void store_flat(nv_emit *e, const copy *c, ir_red sub, LLVMValueRef rank)
 {
     nv_view v = nv_view_open(e, c->view, rank);
-    LLVMValueRef from = nv_shared(e, c->offset), bytes = flat_bytes(e, c);
+    LLVMValueRef from = nv_shared(e, c->offset), bytes = nv_i32(e, c->flat_bytes);
     if (sub == IR_RED_SET) {
         nv_call(e, NV_BULK_S2G, v.base, from, bytes, nv_i64(e, 0), llvmc_bool(e->c, false));
         return;

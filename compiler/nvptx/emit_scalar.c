@@ -334,7 +334,7 @@ static LLVMValueRef lazy_at(nv_emit *e, const ir_value *value, LLVMValueRef row,
         return lazy_at(e, ir_in(op, 0), row, nv_addi(e, col, op->attr.i));
     if (op->kind == IR_BIN || op->kind == IR_UN || op->kind == IR_CMP || op->kind == IR_SELECT ||
         op->kind == IR_CAST) {
-        LLVMValueRef in[3];
+        LLVMValueRef in[3] = {NULL};
         for (int i = 0; i < op->n_in; i++)
             in[i] = lazy_at(e, ir_in(op, i), row, col);
         return apply(e, op, in);
@@ -386,8 +386,8 @@ static nv_val cast_pairs(nv_emit *e, const nv_geo *to, const nv_geo *from, nv_va
 
 static nv_val each_element(nv_emit *e, const ir_op *op, const ir_type *type, const nv_geo *g)
 {
-    nv_val in[3];
-    nv_geo from[3];
+    nv_val in[3] = {{NULL, 0}};
+    nv_geo from[3] = {{0}};
     for (int i = 0; i < op->n_in; i++) {
         const ir_value *v = ir_in(op, i);
         ir_type t = in_dist(v->type, type);
@@ -400,7 +400,7 @@ static nv_val each_element(nv_emit *e, const ir_op *op, const ir_type *type, con
     LLVMValueRef *elems = PKC_NEW_ARRAY(e->arena, LLVMValueRef, nv_geo_elems(g));
     for (int r = 0; r < g->row_parts; r++)
         for (int c = 0; c < g->col_parts; c++) {
-            LLVMValueRef arg[3];
+            LLVMValueRef arg[3] = {NULL};
             for (int i = 0; i < op->n_in; i++)
                 arg[i] = nv_elem_get(e, &from[i], in[i], nv_geo_index(&from[i], r, c));
             elems[nv_geo_index(g, r, c)] = apply(e, op, arg);
@@ -503,7 +503,7 @@ static LLVMValueRef emit_scalar(nv_emit *e, const ir_op *op)
     case IR_TRANS:
         return nv_in(e, op, 0); // a shared tile: the same bytes, read the other way round
     }
-    LLVMValueRef in[3];
+    LLVMValueRef in[3] = {NULL};
     for (int i = 0; i < op->n_in && i < 3; i++)
         in[i] = nv_in(e, op, i);
     return apply(e, op, in);

@@ -253,7 +253,7 @@ static void store_piece(nv_emit *e, LLVMValueRef ptr, pkc_elem elem, int n, LLVM
         per = n;
     if (bytes == 1)
         word = e->c->i16;
-    LLVMValueRef w[4];
+    LLVMValueRef w[4] = {NULL};
     for (int i = 0; i < words; i++)
         w[i] = join_word(e, word, type, per, in + (ptrdiff_t)i * per);
     if (pred || !in_shared(ptr)) {
