@@ -152,7 +152,9 @@ static void visit_for(ir_flight *f, ir_op *op, pendings *p)
         pending result = {&op->out[i], 0, false};
         pkc_vec_push(f->k->arena, p, result);
     }
-    for (size_t i = 0; i < p->len && op->next != NULL; i++)
+    if (op->next == NULL || (op->next->kind == IR_MMA_WAIT && op->next->attr.i == 0))
+        return;
+    for (size_t i = 0; i < p->len; i++)
         if (p->data[i].acc->def == op && p->data[i].acc->uses != NULL &&
             !ir_flight_acc_only(f->k, p->data[i].acc)) {
             wait_before(f, op->next, p, 0); // what is read later is waited for where its loop ends

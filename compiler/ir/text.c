@@ -37,6 +37,7 @@ const ir_member ir_role_members[] = {
 const ir_member ir_place_members[] = {
     MEMBER(ir_placement, threads, INT, 0),
     MEMBER(ir_placement, entry_regs, INT, 0),
+    MEMBER(ir_placement, helper_regs, INT, 0),
     MEMBER(ir_placement, keeper_warp, INT, 0),
     MEMBER(ir_placement, smem, INT64, 0),
     MEMBER(ir_placement, scratch, INT64, 0),
