@@ -258,38 +258,53 @@ void nv_emit_mma_issue(nv_emit *e, const ir_op *op)
     nv_set(e, &op->out[0], run(b));
 }
 
+// What came out of another wait is done already.
+static bool is_done(const ir_value *v)
+{
+    return v->def && v->def->kind == IR_MMA_WAIT;
+}
+
+// Whether an earlier wait of the same region, with no product issued since, left at most as many in flight:
+// ptxas takes a second wait for the end of another stage and serialises the products (C7515).
+static bool is_repeated(const ir_op *op)
+{
+    const ir_op *p = op->prev;
+    while (p && !p->n_reg && p->kind != IR_MMA_ISSUE && p->kind != IR_MMA_WAIT)
+        p = p->prev;
+    return p && p->kind == IR_MMA_WAIT && p->attr.i <= op->attr.i;
+}
+
 // Nothing but the wait ties arithmetic on an accumulator to the product's end, so those that are done go
 // through it; the others do not, since a tie invites moves of registers that are still being written.
 void nv_emit_mma_wait(nv_emit *e, const ir_op *op)
 {
-    if (!op->n_in) {
-        nv_call(e, NV_WGMMA_WAIT, nv_i64(e, op->attr.i));
-        return;
-    }
-    batch *b = PKC_NEW(e->arena, batch);
-    b->e = e;
-    b->integer = op->out[0].type->elem == PKC_E_I32;
-    int n = 0;
+    int n = 0, at = 0;
     for (int i = 0; i < op->n_in; i++)
-        n += nv_get(e, ir_in(op, i)).n;
-    if (n > 255) {
-        llvmc_unsupported(e->c, "so many accumulators");
-        return;
-    }
-    b->args = PKC_NEW_ARRAY(e->arena, LLVMValueRef, n);
-    nv_val all = nv_new(e, n);
-    for (int i = 0, at = 0; i < op->n_in; i++) {
+        n += is_done(ir_in(op, i)) ? 0 : nv_get(e, ir_in(op, i)).n;
+    nv_val all = nv_new(e, n), done = all;
+    for (int i = 0; i < op->n_in; i++) {
         nv_val v = nv_get(e, ir_in(op, i));
-        for (int j = 0; j < v.n; j++)
+        for (int j = 0; j < v.n && !is_done(ir_in(op, i)); j++)
             all.v[at++] = v.v[j];
     }
-    accumulators(b, all);
-    pkc_buf_printf(&b->text, "wgmma.wait_group.sync.aligned %d;", (int)op->attr.i);
-    nv_val done = run(b);
-    for (int i = 0, at = 0; i < op->n_out; i++) {
-        nv_val v = nv_new(e, nv_components(op->out[i].type));
+    if (n > 255) {
+        llvmc_unsupported(e->c, "so many accumulators");
+    } else if (!n && !is_repeated(op)) {
+        nv_call(e, NV_WGMMA_WAIT, nv_i64(e, op->attr.i));
+    } else if (n) {
+        batch *b = PKC_NEW(e->arena, batch);
+        b->e = e;
+        b->integer = op->out[0].type->elem == PKC_E_I32;
+        b->args = PKC_NEW_ARRAY(e->arena, LLVMValueRef, n);
+        accumulators(b, all);
+        pkc_buf_printf(&b->text, "wgmma.wait_group.sync.aligned %d;", (int)op->attr.i);
+        done = run(b);
+    }
+    at = 0;
+    for (int i = 0; i < op->n_out; i++) {
+        nv_val v = nv_get(e, ir_in(op, i)), r = nv_new(e, v.n);
         for (int j = 0; j < v.n; j++)
-            v.v[j] = done.v[at++];
-        nv_set(e, &op->out[i], v);
+            r.v[j] = is_done(ir_in(op, i)) ? v.v[j] : done.v[at++];
+        nv_set(e, &op->out[i], r);
     }
 }
