@@ -8,9 +8,17 @@
 #include "ir/ptrmap.h"
 #include "support/vec.h"
 
+/// The end of a use and the region it stands in.
+typedef struct live_end {
+    int to;
+    const ir_region *region;
+} live_end;
+
 typedef struct live {
     const ir_value *value;
-    int from, to;
+    const ir_region *home; // where it begins
+    int from;
+    PKC_VEC(live_end) ends;
     int64_t regs;
 } live;
 
@@ -65,13 +73,14 @@ static void add_value(scan *s, const ir_value *v, const ir_region *home, int fro
 {
     if (v->type->kind != IR_T_REG || v->uses == NULL || (v->def != NULL && v->def->kind == IR_POISON))
         return;
-    live l = {.value = v, .from = from, .to = from, .regs = ir_dist_regs(v->type)};
+    live l = {.value = v, .home = home, .from = from, .regs = ir_dist_regs(v->type)};
+    if (l.regs == 0)
+        return;
     for (const ir_use *u = v->uses; u != NULL; u = u->next) {
-        int end = use_end(s, u->user, home);
-        l.to = end > l.to ? end : l.to;
+        live_end end = {use_end(s, u->user, home), u->user->parent};
+        pkc_vec_push(s->arena, &l.ends, end);
     }
-    if (l.regs > 0)
-        pkc_vec_push(s->arena, &s->lives, l);
+    pkc_vec_push(s->arena, &s->lives, l);
 }
 
 static void add_region(scan *s, const ir_region *region)
@@ -101,13 +110,33 @@ static void insert_top(ir_pressure *p, const live *l, int64_t sizes[IR_REGS_TOP]
     }
 }
 
-static ir_pressure pressure_at(const scan *s, int point)
+/// Whether the regions lie in different branches of one if: what the one needs is not alive in the other.
+static bool apart(const ir_region *a, const ir_region *b)
+{
+    for (const ir_region *x = a; x != NULL && x->owner != NULL; x = x->owner->parent)
+        for (const ir_region *y = b; y != NULL && y->owner != NULL; y = y->owner->parent)
+            if (x->owner == y->owner)
+                return x != y;
+    return false;
+}
+
+static bool alive_at(const live *l, const live *point)
+{
+    if (l->from > point->from)
+        return false;
+    for (size_t i = 0; i < l->ends.len; i++)
+        if (point->from < l->ends.data[i].to && !apart(point->home, l->ends.data[i].region))
+            return true;
+    return false;
+}
+
+static ir_pressure pressure_at(const scan *s, const live *point)
 {
     ir_pressure p = {0};
     int64_t sizes[IR_REGS_TOP] = {0};
     for (size_t i = 0; i < s->lives.len; i++) {
         const live *l = &s->lives.data[i];
-        if (l->from <= point && point < l->to) {
+        if (alive_at(l, point)) {
             p.regs += l->regs;
             insert_top(&p, l, sizes);
         }
@@ -124,7 +153,7 @@ ir_pressure ir_role_pressure(ir_kernel *k, const ir_role *role)
     add_region(&s, role->body);
     ir_pressure most = {0};
     for (size_t i = 0; i < s.lives.len; i++) { // the fullest point is where some value begins
-        ir_pressure p = pressure_at(&s, s.lives.data[i].from);
+        ir_pressure p = pressure_at(&s, &s.lives.data[i]);
         if (p.regs > most.regs)
             most = p;
     }
