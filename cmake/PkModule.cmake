@@ -4,7 +4,7 @@
 # Compiles FILE.pk when TARGET is built, into TARGET's binary folder:
 #   NAME.pk.h   a C header with the PTX and typed functions to bind and launch its kernels (#include "NAME.pk.h")
 #   NAME.ptx    the module itself, for pkrun and to look at
-# TARGET gets the folder on its include path and is rebuilt when FILE.pk, or pkc, changes.
+# TARGET gets the folder on its include path and is rebuilt when FILE.pk, what it imports, or pkc changes.
 function(pk_add_module target file)
     cmake_parse_arguments(PARSE_ARGV 2 arg "" "ARCH" "DEFINES;INCLUDES")
     if(arg_UNPARSED_ARGUMENTS)
@@ -39,8 +39,8 @@ function(pk_add_module target file)
             set(out ${folder}/${name}.pk.h)
         endif()
         add_custom_command(OUTPUT ${out}
-                           COMMAND ${pkc} ${source} ${options} --emit=${emit} -o ${out}
-                           DEPENDS ${source} ${pkc} COMMENT "Compiling ${name}.pk to ${emit}" VERBATIM)
+                           COMMAND ${pkc} ${source} ${options} --emit=${emit} -o ${out} -MF ${out}.d
+                           DEPENDS ${source} ${pkc} DEPFILE ${out}.d COMMENT "Compiling ${name}.pk to ${emit}" VERBATIM)
     endforeach()
     target_sources(${target} PRIVATE ${folder}/${name}.pk.h ${folder}/${name}.ptx)
     target_include_directories(${target} PRIVATE ${folder})

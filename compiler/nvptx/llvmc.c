@@ -255,6 +255,8 @@ bool llvmc_ptx(llvmc *c, pkc_buf *out)
 
 void llvmc_text(llvmc *c, pkc_buf *out)
 {
+    if (c->di)
+        LLVMDIBuilderFinalize(c->di);
     char *text = LLVMPrintModuleToString(c->module);
     pkc_buf_puts(out, text);
     LLVMDisposeMessage(text);
