@@ -3,17 +3,27 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static size_t block_count(uint32_t size)
 {
     return (((size_t)size + (1u << PKSIM_SHARED_BLOCK_LOG2) - 1) >> PKSIM_SHARED_BLOCK_LOG2) + 1;
 }
 
+// Where versions start: later than any version of a shared memory that lay at the same place before, as a
+// write takes more than a nanosecond. So what is cached by version needs no notice when a shared memory goes.
+static uint64_t first_tick(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 bool pksim_shared_init(struct pksim_shared *shared, uint32_t size)
 {
     // A multiple of the alignment, as aligned_alloc asks; never 0.
     size_t rounded = ((size_t)size + 1024) & ~(size_t)1023;
-    *shared = (struct pksim_shared){.size = size};
+    *shared = (struct pksim_shared){.size = size, .tick = first_tick()};
     shared->bytes = aligned_alloc(1024, rounded);
     shared->shadow = malloc(pksim_shadow_bytes(rounded));
     shared->versions = calloc(block_count(size), sizeof *shared->versions);
