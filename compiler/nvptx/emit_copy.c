@@ -46,6 +46,9 @@ static copy open_copy(nv_emit *e, const ir_op *op, const ir_op *view, const ir_v
 {
     copy c = {.view = view, .tile = tile->type, .offset = nv_get(e, tile).v[0]};
     c.map = nv_map_of(e->lay, op);
+    // A tensor map knows the tensor's edges only: beyond the view's own end it would write.
+    if (view->attr.has_row_hi || view->attr.has_col_hi)
+        llvmc_unsupported(e->c, "a bulk copy of a view with an end of its own");
     c.flat_bytes = nv_flat_bytes(op);
     return c;
 }
