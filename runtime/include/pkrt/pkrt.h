@@ -34,7 +34,7 @@ extern "C" {
 
 #define PKRT_VERSION_MAJOR 0
 #define PKRT_VERSION_MINOR 1
-#define PKRT_API           __attribute__((visibility("default")))
+#define PKRT_API __attribute__((visibility("default")))
 
 typedef enum pkrt_status {
 #define PKRT_STATUS(id, words) PKRT_##id,

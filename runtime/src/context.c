@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contexts: ranks mapped onto devices, the abort word, waiting.
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/internal.h"
+
+pkrt_status rt_enter(pkrt_context *ctx, int place)
+{
+    return rt_check(ctx, ctx->driver.cuCtxPushCurrent_v2(ctx->places[place].ctx), "making a device current");
+}
+
+void rt_leave(pkrt_context *ctx)
+{
+    rt_ctx old;
+    ctx->driver.cuCtxPopCurrent_v2(&old);
+}
+
+// ---- ranks onto devices --------------------------------------------------------------------------------
+
+/// Rank r's device: as listed, or all devices in equal blocks of ranks.
+static int device_of(const pkrt_context_options *o, int count, int rank)
+{
+    if (o->devices)
+        return o->devices[rank];
+    int used = count < o->ranks ? count : o->ranks;
+    return (int)((int64_t)rank * used / o->ranks);
+}
+
+static int find_place(pkrt_context *ctx, int ordinal)
+{
+    for (int i = 0; i < ctx->n_places; i++)
+        if (ctx->places[i].ordinal == ordinal)
+            return i;
+    ctx->places[ctx->n_places] = (rt_place){.ordinal = ordinal};
+    return ctx->n_places++;
+}
+
+static pkrt_status deal_ranks(pkrt_context *ctx, const pkrt_context_options *o, int count)
+{
+    size_t n = (size_t)o->ranks;
+    ctx->place_of = calloc(n, sizeof(int));
+    ctx->slot_of = calloc(n, sizeof(int));
+    ctx->places = calloc(n, sizeof(rt_place));
+    if (!ctx->place_of || !ctx->slot_of || !ctx->places)
+        return rt_fail(ctx, PKRT_NO_MEMORY, "memory for %d ranks ran out", o->ranks);
+    ctx->n_ranks = o->ranks;
+    for (int r = 0; r < o->ranks; r++) {
+        int ordinal = device_of(o, count, r);
+        if (ordinal < 0 || ordinal >= count)
+            return rt_fail(ctx, PKRT_INVALID, "rank %d: device %d expected to be from 0 to %d", r, ordinal,
+                           count - 1);
+        rt_place *p = &ctx->places[ctx->place_of[r] = find_place(ctx, ordinal)];
+        int *ranks = realloc(p->ranks, (size_t)(p->n_ranks + 1) * sizeof *ranks);
+        if (!ranks)
+            return rt_fail(ctx, PKRT_NO_MEMORY, "memory for %d ranks ran out", o->ranks);
+        p->ranks = ranks;
+        ctx->slot_of[r] = p->n_ranks;
+        p->ranks[p->n_ranks++] = r;
+    }
+    return PKRT_OK;
+}
+
+static pkrt_status open_place(pkrt_context *ctx, int index)
+{
+    rt_driver *d = &ctx->driver;
+    rt_place *p = &ctx->places[index];
+    pkrt_status s = rt_check(ctx, d->cuDeviceGet(&p->device, p->ordinal), "finding a device");
+    if (s == PKRT_OK)
+        s = rt_check(ctx, d->cuDeviceGetAttribute(&p->sms, RT_ATTR_SM_COUNT, p->device), "asking a device");
+    if (s == PKRT_OK)
+        s = rt_check(ctx, d->cuDevicePrimaryCtxRetain(&p->ctx, p->device), "opening a device");
+    if (s != PKRT_OK || (s = rt_enter(ctx, index)) != PKRT_OK)
+        return s;
+    s = rt_check(ctx, d->cuStreamCreate(&p->stream, RT_STREAM_NON_BLOCKING), "making a stream");
+    if (s == PKRT_OK)
+        s = rt_check(ctx, d->cuEventCreate(&p->done, RT_EVENT_DISABLE_TIMING), "making an event");
+    rt_leave(ctx);
+    return s;
+}
+
+static pkrt_status make_abort_word(pkrt_context *ctx)
+{
+    void *word = NULL;
+    pkrt_status s = rt_enter(ctx, 0);
+    if (s != PKRT_OK)
+        return s;
+    s = rt_check(ctx, ctx->driver.cuMemHostAlloc(&word, sizeof(int32_t), RT_HOST_PORTABLE | RT_HOST_MAPPED),
+                 "allocating host memory");
+    if (s == PKRT_OK) {
+        ctx->abort_word = word;
+        *ctx->abort_word = 0;
+    }
+    rt_leave(ctx);
+    return s;
+}
+
+static pkrt_status open_devices(pkrt_context *ctx, const pkrt_context_options *o)
+{
+    int count = 0;
+    pkrt_status s = rt_check(ctx, ctx->driver.cuDeviceGetCount(&count), "counting devices");
+    if (s == PKRT_OK && count == 0)
+        s = rt_fail(ctx, PKRT_NO_DRIVER, "the driver has no device");
+    if (s == PKRT_OK)
+        s = deal_ranks(ctx, o, count);
+    for (int i = 0; s == PKRT_OK && i < ctx->n_places; i++)
+        s = open_place(ctx, i);
+    if (s == PKRT_OK)
+        s = rt_check(ctx, ctx->driver.cuDeviceGetName(ctx->name, sizeof ctx->name, ctx->places[0].device),
+                     "asking a device");
+    return s == PKRT_OK ? make_abort_word(ctx) : s;
+}
+
+static pkrt_status check_options(pkrt_context *ctx, const pkrt_context_options *o)
+{
+    enum { MOST_RANKS = 64 };
+    if (o->ranks < 1 || o->ranks > MOST_RANKS)
+        return rt_fail(ctx, PKRT_INVALID, "ranks expected to be from 1 to %d, got %d", MOST_RANKS, o->ranks);
+    if (o->backend > PKRT_BACKEND_SIM)
+        return rt_fail(ctx, PKRT_INVALID, "there is no backend %d", (int)o->backend);
+    return PKRT_OK;
+}
+
+// ---- the interface -------------------------------------------------------------------------------------
+
+static void close_place(pkrt_context *ctx, int index)
+{
+    rt_place *p = &ctx->places[index];
+    if (p->ctx && ctx->driver.cuCtxPushCurrent_v2(p->ctx) == RT_SUCCESS) {
+        if (p->done)
+            ctx->driver.cuEventDestroy_v2(p->done);
+        if (p->stream)
+            ctx->driver.cuStreamDestroy_v2(p->stream);
+        if (index == 0 && ctx->abort_word)
+            ctx->driver.cuMemFreeHost(ctx->abort_word);
+        rt_leave(ctx);
+    }
+    if (p->ctx)
+        ctx->driver.cuDevicePrimaryCtxRelease_v2(p->device);
+    free(p->ranks);
+}
+
+static void close_all(pkrt_context *ctx)
+{
+    while (ctx->modules)
+        pkrt_module_destroy(ctx->modules);
+    while (ctx->tensors)
+        pkrt_tensor_destroy(ctx->tensors);
+    for (int i = ctx->n_places - 1; i >= 0; i--)
+        close_place(ctx, i);
+    free(ctx->places);
+    free(ctx->place_of);
+    free(ctx->slot_of);
+    ctx->places = NULL;
+    ctx->place_of = ctx->slot_of = NULL;
+    ctx->n_places = ctx->n_ranks = 0;
+    ctx->abort_word = NULL;
+    rt_driver_close(&ctx->driver);
+}
+
+pkrt_status pkrt_context_create(pkrt_context **out, const pkrt_context_options *options)
+{
+    pkrt_context_options o = PKRT_CONTEXT_OPTIONS_INIT;
+    if (options)
+        memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    pkrt_context *ctx = *out = calloc(1, sizeof *ctx);
+    if (!ctx)
+        return PKRT_NO_MEMORY;
+    pkrt_status s = check_options(ctx, &o);
+    if (s == PKRT_OK)
+        s = rt_driver_open(ctx, &o);
+    if (s == PKRT_OK)
+        s = open_devices(ctx, &o);
+    if (s != PKRT_OK)
+        close_all(ctx);
+    return s;
+}
+
+void pkrt_context_destroy(pkrt_context *ctx)
+{
+    if (!ctx)
+        return;
+    close_all(ctx);
+    free(ctx);
+}
+
+int pkrt_context_ranks(const pkrt_context *ctx)
+{
+    return ctx->n_ranks;
+}
+
+pkrt_backend pkrt_context_backend(const pkrt_context *ctx)
+{
+    return ctx->backend;
+}
+
+const char *pkrt_context_device_name(const pkrt_context *ctx)
+{
+    return ctx->name;
+}
+
+int pkrt_context_device_count(const pkrt_context *ctx)
+{
+    return ctx->n_places;
+}
+
+int pkrt_context_device(const pkrt_context *ctx, int index)
+{
+    return index >= 0 && index < ctx->n_places ? ctx->places[index].ordinal : -1;
+}
+
+void *pkrt_context_stream(const pkrt_context *ctx, int index)
+{
+    return index >= 0 && index < ctx->n_places ? ctx->places[index].stream : NULL;
+}
+
+/// Waits for a place's own stream and for the last launch on a stream of the caller's.
+static pkrt_status wait_place(pkrt_context *ctx, int index)
+{
+    rt_place *p = &ctx->places[index];
+    pkrt_status s = rt_enter(ctx, index);
+    if (s != PKRT_OK)
+        return s;
+    s = rt_check(ctx, ctx->driver.cuStreamSynchronize(p->stream), "waiting for a launch");
+    if (s == PKRT_OK && p->launched && p->last != p->stream)
+        s = rt_check(ctx, ctx->driver.cuStreamSynchronize(p->last), "waiting for a launch");
+    rt_leave(ctx);
+    return s;
+}
+
+pkrt_status pkrt_context_synchronize(pkrt_context *ctx)
+{
+    pkrt_status s = rt_begin(ctx), first = s;
+    char text[RT_ERROR_TEXT] = "";
+    for (int i = 0; s == PKRT_OK && i < ctx->n_places; i++) {
+        pkrt_status one = wait_place(ctx, i);
+        if (one == PKRT_OK || first != PKRT_OK)
+            continue;
+        first = one;
+        memcpy(text, ctx->error, sizeof text);
+        *(volatile int32_t *)ctx->abort_word = 1; // the others may wait for the one that failed
+        ctx->aborted = true;
+    }
+    if (text[0])
+        memcpy(ctx->error, text, sizeof text);
+    return first;
+}
+
+static pkrt_status clear_state(pkrt_context *ctx, const pkrt_kernel *k)
+{
+    pkrt_status s = PKRT_OK;
+    for (int r = 0; s == PKRT_OK && k->state && r < ctx->n_ranks; r++) {
+        if ((s = rt_enter(ctx, ctx->place_of[r])) != PKRT_OK)
+            return s;
+        s = rt_check(ctx, ctx->driver.cuMemsetD8_v2(k->state->copies[r].ptr, 0, (size_t)k->state->dims[0]),
+                     "zeroing state");
+        rt_leave(ctx);
+    }
+    return s;
+}
+
+pkrt_status pkrt_context_reset(pkrt_context *ctx)
+{
+    ctx->aborted = false;
+    pkrt_status s = rt_begin(ctx);
+    for (int i = 0; s == PKRT_OK && i < ctx->n_places; i++)
+        s = wait_place(ctx, i);
+    if (s == PKRT_OK)
+        *(volatile int32_t *)ctx->abort_word = 0;
+    for (pkrt_module *m = ctx->modules; s == PKRT_OK && m; m = m->next)
+        for (pkrt_kernel *k = m->kernels; s == PKRT_OK && k; k = k->next)
+            s = clear_state(ctx, k);
+    ctx->aborted = s != PKRT_OK;
+    return s;
+}

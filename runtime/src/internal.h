@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files of libpkrt share.
+#ifndef PKRT_INTERNAL_H
+#define PKRT_INTERNAL_H
+
+#include <cjson/cJSON.h>
+
+#include "pkrt/pkrt.h"
+#include "src/cuda.h"
+
+/// The driver's entry points, opened at run time.
+typedef struct rt_driver {
+    void *library;
+#define RT_CALL(symbol, params) rt_result(*symbol) params;
+#include "src/driver.def"
+#undef RT_CALL
+    int (*report)(char *text, size_t size); // pksimLastReport of the simulator; NULL: a GPU's driver
+} rt_driver;
+
+/// A device in use, with the ranks that live on it: ranks first .. first + n - 1 of `order`.
+typedef struct rt_place {
+    int ordinal; // as the driver counts
+    rt_device device;
+    rt_ctx ctx;
+    rt_stream stream;
+    rt_event done;  // recorded behind each launch, so that launches on other streams come after
+    bool launched;  // `done` has been recorded
+    rt_stream last; // the stream of the last launch
+    int n_ranks, *ranks;
+    int sms;
+} rt_place;
+
+enum { RT_ERROR_TEXT = 8192 };
+
+struct pkrt_context {
+    rt_driver driver;
+    pkrt_backend backend;
+    int n_ranks;
+    int *place_of; // rank -> index of its place
+    int *slot_of;  // rank -> its number among the ranks of its place
+    int n_places;
+    rt_place *places;
+    int32_t *abort_word; // host memory that every device sees; not zero: waits in kernels give up
+    bool aborted;
+    char name[128];
+    pkrt_tensor *tensors;
+    pkrt_module *modules;
+    char error[RT_ERROR_TEXT];
+};
+
+/// One copy of a tensor on one rank. What is set must be given back.
+typedef struct rt_copy {
+    rt_ptr ptr;
+    rt_alloc handle; // symmetric memory
+    bool reserved, created, mapped, allocated;
+} rt_copy;
+
+struct pkrt_tensor {
+    pkrt_context *ctx;
+    pkrt_elem elem;
+    int n_dims;
+    int64_t dims[PKRT_MAX_DIMS], strides[PKRT_MAX_DIMS]; // strides in elements
+    bool symmetric, wrapped;
+    size_t mapped_bytes; // of one copy of symmetric memory
+    rt_copy *copies;     // one a rank
+    pkrt_tensor *next;
+};
+
+struct pkrt_module {
+    pkrt_context *ctx;
+    char *text;
+    cJSON *meta;
+    rt_mod *loaded; // one a place, NULL until a kernel is bound
+    pkrt_kernel *kernels;
+    pkrt_module *next;
+};
+
+/// A named dimension and its value; bound says by which parameter, for messages.
+typedef struct rt_dim {
+    const char *name;
+    int64_t value;
+    bool known;
+    const char *bound;
+} rt_dim;
+
+/// A parameter of the description with what was passed for it.
+typedef struct rt_param {
+    const cJSON *json;
+    const char *name, *kind, *elem;
+    const pkrt_arg *arg; // only while binding
+    pkrt_tensor *tensor;
+    int64_t i;
+    double f;
+    uint32_t first_word; // signals: in a bank
+} rt_param;
+
+struct pkrt_kernel {
+    pkrt_context *ctx;
+    pkrt_module *module;
+    const cJSON *json;
+    const char *name;
+    int n_params, n_dims;
+    rt_param *params;
+    rt_dim *dims;
+    int sms, threads;
+    size_t smem, block_bytes; // block_bytes: of one rank, rounded up
+    uint32_t bank_words;
+    pkrt_tensor *state; // symmetric, or NULL: the kernel needs none
+    rt_fn *fns;         // one a place
+    char **blocks;      // one a place: the parameter, RT_PARAM_BYTES
+    pkrt_kernel *next;
+};
+
+enum { RT_BLOCK_ALIGN = 128, RT_PARAM_BYTES = 32640, RT_STATE_HEAD = 128, RT_MAP_BYTES = 128 };
+
+// ---- errors (error.c)
+pkrt_status rt_fail(pkrt_context *ctx, pkrt_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/// DRIVER (or NO_MEMORY, FAULT, by the code) with what was being done, the driver's words and a simulator's
+/// report; OK for success.
+pkrt_status rt_check(pkrt_context *ctx, rt_result result, const char *what);
+/// Refuses calls on a context that failed; clears the last error.
+pkrt_status rt_begin(pkrt_context *ctx);
+
+// ---- driver.c
+pkrt_status rt_driver_open(pkrt_context *ctx, const pkrt_context_options *options);
+void rt_driver_close(rt_driver *driver);
+
+// ---- context.c
+pkrt_status rt_enter(pkrt_context *ctx, int place);
+void rt_leave(pkrt_context *ctx);
+
+// ---- elements (convert.c)
+size_t rt_elem_size(pkrt_elem elem);
+const char *rt_elem_name(pkrt_elem elem);
+bool rt_elem_find(const char *name, pkrt_elem *out);
+void rt_from_f32(pkrt_elem elem, void *to, const float *from, size_t n);
+void rt_to_f32(pkrt_elem elem, float *to, const void *from, size_t n);
+
+// ---- host expressions (expr.c)
+typedef struct rt_scope {
+    const rt_dim *dims;
+    int n_dims;
+    int64_t rank, ranks, sms; // sms 0: not known yet
+    const rt_param *params;
+    int n_params;
+} rt_scope;
+/// Evaluates prefix JSON in 64 bits. False: `why` (of `size` bytes) says what does not come out.
+bool rt_eval(const cJSON *expr, const rt_scope *scope, int64_t *out, char *why, size_t size);
+/// Appends what a person reads, `cdiv(R, 128)`.
+void rt_expr_text(const cJSON *expr, char *out, size_t size);
+
+// ---- modules (module.c)
+const cJSON *rt_module_kernel(const pkrt_module *module, const char *name);
+pkrt_status rt_module_on_devices(pkrt_module *module);
+void rt_kernel_free(pkrt_kernel *kernel);
+
+// ---- binding (bind.c: parameters and shapes; block.c: maps and the block)
+rt_scope rt_kernel_scope(const pkrt_kernel *k, int rank);
+pkrt_status rt_bind_shapes(pkrt_kernel *k, const pkrt_arg *args, int n_args);
+pkrt_status rt_check_requirements(pkrt_kernel *k);
+pkrt_status rt_fill_blocks(pkrt_kernel *k);
+
+#endif
