@@ -6,8 +6,8 @@
 #include "ir/slay.h"
 #include "support/vec.h"
 
-/// Best last: a later layout wins only with a larger sum.
-static const ir_layout layouts[] = {IR_LAY_LIN, IR_LAY_SW32, IR_LAY_SW64, IR_LAY_SW128};
+/// A later layout wins only with a larger sum: a tie goes to lin, else to the widest panels.
+static const ir_layout layouts[] = {IR_LAY_LIN, IR_LAY_SW128, IR_LAY_SW64, IR_LAY_SW32};
 
 enum { N_LAYOUTS = sizeof layouts / sizeof layouts[0] };
 
