@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nvptx/abi.h"
 #include "nvptx/module.h"
 #include "nvptx/nvptx.h"
 
@@ -197,13 +198,9 @@ static cJSON *describe_block(const nv_layout *lay)
 {
     cJSON *j = cJSON_CreateObject(), *fields = cJSON_CreateArray();
     cJSON_AddItemToObject(j, "size", offset(lay->size, lay->size_ranks));
-    add_int(j, "stride_align", 128);
-    add_fixed(fields, NV_AT_STATE, "state");
-    add_fixed(fields, NV_AT_ABORT, "abort");
-    add_fixed(fields, NV_AT_RANK, "rank");
-    add_fixed(fields, NV_AT_RANKS, "ranks");
-    add_fixed(fields, NV_AT_SMS, "sms");
-    add_fixed(fields, NV_AT_FLAGS, "flags");
+    add_int(j, "stride_align", NV_ABI_BLOCK_ALIGN);
+#define PK_ABI_BLOCK(name, text, offset) add_fixed(fields, offset, text);
+#include "abi/abi.def"
     for (int i = 0; i < lay->n_fields; i++) {
         const nv_field *f = &lay->fields[i];
         cJSON *what = field_what(f);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the parameter block. It lies in constant parameter space and nothing writes it, so its loads are
 // invariant and LLVM may move and share them at will.
+#include "nvptx/abi.h"
 #include "nvptx/emit.h"
 
 static LLVMValueRef load_at(nv_emit *e, LLVMValueRef ptr, LLVMTypeRef type, unsigned align)

@@ -9,6 +9,7 @@
 // Why it holds: the signals of launch e - 1 precede their CTA's arrival at exit e - 1, hence everybody's
 // start of e, hence the zeroing of that bank; the zeroing precedes this rank's arrival at exit e, hence
 // anyone's start of e + 1.
+#include "nvptx/abi.h"
 #include "nvptx/emit.h"
 #include "nvptx/memory.h"
 
@@ -158,7 +159,7 @@ static void zero_other_bank(nv_emit *e)
     LLVMValueRef start = nv_wide(e, nv_mul(e, other, words));
     LLVMValueRef first = nv_add(e, nv_muli(e, e->cta, 32), e->lane);
     nv_loop loop = nv_loop_begin(e, first, words);
-    LLVMValueRef at = nv_addi(e, nv_muli(e, nv_add(e, start, nv_wide(e, loop.i)), 4), NV_STATE_BANKS);
+    LLVMValueRef at = nv_addi(e, nv_muli(e, nv_add(e, start, nv_wide(e, loop.i)), 4), NV_ABI_STATE_HEAD);
     LLVMBuildStore(e->b, nv_i32(e, 0), LLVMBuildGEP2(e->b, e->c->i8, nv_state(e, NULL), &at, 1, ""));
     nv_loop_end(e, &loop, nv_muli(e, nv_sms(e), 32));
 }

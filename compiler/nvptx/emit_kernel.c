@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One kernel: entry, dispatch of groups, warpgroups and roles, exit. Every branch here is a two-way if: a
 // switch while a product is in flight makes ptxas inject a wait.
+#include "nvptx/abi.h"
 #include "nvptx/emit.h"
 #include "nvptx/geometry.h"
 
@@ -35,8 +36,9 @@ static void find_threads(nv_emit *e)
 static void find_block(nv_emit *e)
 {
     e->block = LLVMGetParam(e->fn, 0);
-    LLVMValueRef size = nv_addi(e, nv_muli(e, nv_ranks(e), e->lay->size_ranks), e->lay->size + 127);
-    LLVMValueRef far = nv_mul(e, nv_call0(e, NV_CTAID_Y), nv_andi(e, size, -128));
+    LLVMValueRef size =
+        nv_addi(e, nv_muli(e, nv_ranks(e), e->lay->size_ranks), e->lay->size + NV_ABI_BLOCK_ALIGN - 1);
+    LLVMValueRef far = nv_mul(e, nv_call0(e, NV_CTAID_Y), nv_andi(e, size, -NV_ABI_BLOCK_ALIGN));
     far = LLVMBuildZExt(e->b, far, e->c->i64, "");
     e->block = LLVMBuildGEP2(e->b, e->c->i8, e->block, &far, 1, "block");
 }
@@ -302,7 +304,7 @@ bool nv_emit_kernel(llvmc *c, const ir_kernel *k, const nv_layout *lay)
 {
     nv_emit e = {.c = c, .b = c->b, .arena = k->arena, .k = k, .lay = lay};
     const char *name = pkc_arena_printf(k->arena, "pk%d_%s", NV_ABI_MAJOR, k->name);
-    e.fn = llvmc_kernel(c, name, NV_BLOCK_BYTES, k->place.threads, k->pos);
+    e.fn = llvmc_kernel(c, name, NV_ABI_PARAM_BYTES, k->place.threads, k->pos);
     e.smem = shared_memory(c);
     e.stop = nv_block(&e, "stop");
     nv_enter(&e, nv_block(&e, "entry"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Signals between ranks: counters in a bank of each rank's state. A launch counts in the bank of its epoch's
 // parity.
+#include "nvptx/abi.h"
 #include "nvptx/emit.h"
 
 // Byte offset in a rank's state of a signal's counter.
@@ -14,7 +15,7 @@ static LLVMValueRef sig_offset(nv_emit *e, const ir_op *sig)
     if (!e->bank)
         llvmc_unsupported(e->c, "a signal in a role that reads no epoch");
     LLVMValueRef word = nv_add(e, nv_add(e, e->bank, nv_signal_base(e, p)), index);
-    return nv_addi(e, nv_muli(e, nv_wide(e, word), 4), NV_STATE_BANKS);
+    return nv_addi(e, nv_muli(e, nv_wide(e, word), 4), NV_ABI_STATE_HEAD);
 }
 
 static LLVMValueRef sig_address(nv_emit *e, LLVMValueRef offset, LLVMValueRef rank)

@@ -2,6 +2,7 @@
 #include "nvptx/module.h"
 
 #include "ir/slay.h"
+#include "nvptx/abi.h"
 #include "support/vec.h"
 
 struct nv_copy_map {
@@ -163,7 +164,7 @@ static void add_maps(maker *m, bool per_rank)
     for (int i = 0; i < m->lay->n_maps; i++)
         if (m->maps.data[i].per_rank == per_rank)
             add_field(m, (nv_field){.what = per_rank ? NV_WHAT_MAPS : NV_WHAT_MAP, .map = &m->maps.data[i]},
-                      128, per_rank);
+                      NV_ABI_MAP_BYTES, per_rank);
 }
 
 static void add_peers(maker *m)
@@ -181,7 +182,7 @@ const nv_layout *nv_layout_make(const ir_kernel *k)
     maker m = {.arena = k->arena, .lay = PKC_NEW(k->arena, nv_layout)};
     m.lay->k = k;
     collect_maps(&m);
-    m.at = NV_AT_REST;
+    m.at = NV_ABI_BLOCK_HEAD;
     add_small(&m);
     add_tensors(&m);
     add_maps(&m, false);

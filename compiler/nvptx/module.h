@@ -6,16 +6,6 @@
 
 #include "ir/ir.h"
 
-/// Offsets in the device-side state.
-enum {
-    NV_STATE_EPOCH = 0,
-    NV_STATE_ENTRY_CTAS = 4,
-    NV_STATE_ENTRY = 8,
-    NV_STATE_EXIT_CTAS = 12,
-    NV_STATE_EXIT = 16,
-    NV_STATE_BANKS = 128
-};
-
 /// A tensor map: how a parameter is cut into boxes. Axes and box sizes are innermost first.
 typedef struct nv_tmap {
     const ir_param *param;
@@ -64,22 +54,11 @@ typedef struct nv_layout {
     int n_copies;
 } nv_layout;
 
-/// Offsets of the fixed fields.
-enum {
-    NV_AT_STATE = 0,
-    NV_AT_ABORT = 8,
-    NV_AT_RANK = 16,
-    NV_AT_RANKS = 20,
-    NV_AT_SMS = 24,
-    NV_AT_FLAGS = 28,
-    NV_AT_REST = 32,
-    NV_BLOCK_BYTES = 32640,
-    NV_ABI_MAJOR = 1,
-    NV_ABI_MINOR = 0
-};
-
 /// Whether the kernel ends with a barrier of all ranks.
-static inline bool nv_has_exit(const ir_kernel *k) { return k->needs_exit || k->has_signals; }
+static inline bool nv_has_exit(const ir_kernel *k)
+{
+    return k->needs_exit || k->has_signals;
+}
 
 /// Everything lives in the kernel's arena.
 const nv_layout *nv_layout_make(const ir_kernel *k);
