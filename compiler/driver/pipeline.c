@@ -6,6 +6,7 @@
 #include "driver/tile.h"
 #include "ir/lower.h"
 #include "nvptx/nvptx.h"
+#include "sema/sema.h"
 #include "syntax/syntax.h"
 
 // The const parameter exists in a kernel that the define may mean.
@@ -117,7 +118,7 @@ static ir_module *to_tile(pkc_job *job)
         pkc_print_module(program->root, &job->output);
         return NULL;
     }
-    return ir_lower(job->session, program);
+    return pkc_sema(job->session, program) ? ir_lower(job->session, program) : NULL;
 }
 
 void pkc_pipeline_run(pkc_job *job)

@@ -31,7 +31,7 @@ static bool fits(pkc_elem e, int64_t v)
     return e != PKC_E_U64 || v >= 0;
 }
 
-meaning lower_adapt(lower *l, meaning x, pkc_elem elem)
+meaning lower_adapt(lower *l, pkc_span span, meaning x, pkc_elem elem)
 {
     int64_t i;
     double f;
@@ -40,7 +40,7 @@ meaning lower_adapt(lower *l, meaning x, pkc_elem elem)
     bool to_float = pkc_elem_class(elem) == 'f';
     if (ir_const_int(x.v, &i) && !to_float) {
         if (!fits(elem, i)) {
-            pkc_diag_error(l->s, PKC_DIAG_CONSTANT_RANGE, l->b.pos, (long long)i, pkc_elem_name(elem));
+            pkc_diag_error(l->s, PKC_DIAG_CONSTANT_RANGE, span, (long long)i, pkc_elem_name(elem));
             return lower_poison();
         }
         x.v = ir_build_int(&l->b, elem, i);
@@ -56,7 +56,7 @@ meaning lower_adapt(lower *l, meaning x, pkc_elem elem)
 
 ir_value *lower_to_reg(lower *l, pkc_span span, meaning x, pkc_elem elem, int32_t rows, int32_t cols)
 {
-    x = lower_adapt(l, x, elem);
+    x = lower_adapt(l, span, x, elem);
     if (x.kind != MEAN_VALUE)
         return NULL;
     const ir_type *t = x.v->type;
@@ -79,7 +79,7 @@ ir_value *lower_to_reg(lower *l, pkc_span span, meaning x, pkc_elem elem, int32_
     // A value repeated along an axis: added to a zero of the full shape would change -0.0, so select takes it
     // whole.
     const ir_type *type = ir_type_reg(l->k, elem, rows, cols, (ir_dist){0});
-    meaning zero = lower_adapt(l, lower_int(l, 0), elem);
+    meaning zero = lower_adapt(l, span, lower_int(l, 0), elem);
     ir_value *full = &ir_build(&l->b, IR_SPLAT, 0, 1, &zero.v, 1, &type, 0)->out[0];
     const ir_type *ones = ir_type_reg(l->k, PKC_E_BOOL, rows, cols, (ir_dist){0});
     ir_value *yes = ir_build_int(&l->b, PKC_E_BOOL, 1);
@@ -91,9 +91,9 @@ ir_value *lower_to_reg(lower *l, pkc_span span, meaning x, pkc_elem elem, int32_
 static bool join(lower *l, pkc_span span, meaning *x, meaning *y)
 {
     if (x->literal)
-        *x = lower_adapt(l, *x, y->v->type->elem);
+        *x = lower_adapt(l, span, *x, y->v->type->elem);
     else
-        *y = lower_adapt(l, *y, x->v->type->elem);
+        *y = lower_adapt(l, span, *y, x->v->type->elem);
     if (x->kind != MEAN_VALUE || y->kind != MEAN_VALUE)
         return false;
     const ir_type *a = x->v->type, *b = y->v->type;
@@ -291,7 +291,7 @@ meaning lower_unary(lower *l, pkc_span span, unsigned sub, meaning x)
     char class = pkc_elem_class(x.v->type->elem);
     bool real = sub != IR_UN_NEG && sub != IR_UN_NOT && sub != IR_UN_ABS;
     if (real)
-        x = lower_adapt(l, x, class == 'f' ? x.v->type->elem : PKC_E_F32);
+        x = lower_adapt(l, span, x, class == 'f' ? x.v->type->elem : PKC_E_F32);
     class = lower_is_poison(&x) ? 'x' : pkc_elem_class(x.v->type->elem);
     const char *name = ir_sub_text(IR_UN, sub);
     if (!allowed(l, span, name, &x, (class == 'b') == (sub == IR_UN_NOT),

@@ -3,11 +3,15 @@
 #include <string.h>
 
 #include "ir/lower_impl.h"
+#include "sema/roles.h"
 
+/// A call with its arguments as their letters in the table ask: see `argument` below.
 typedef struct call {
     const pkc_expr *e;
     const pkc_exprs *args;
     const char *name;
+    meaning arg[PKC_BUILTIN_MAX_ARGS];
+    int n;
 } call;
 
 static meaning nothing(void)
@@ -15,27 +19,7 @@ static meaning nothing(void)
     return (meaning){.kind = MEAN_NOTHING};
 }
 
-static meaning operand(lower *l, const call *c, size_t i)
-{
-    return lower_operand(l, c->args->data[i]);
-}
-
 // ---- bulk copies ---------------------------------------------------------------------------------------
-
-static bool want_tile(lower *l, const meaning *m)
-{
-    bool ok = m->kind == MEAN_TILE && !m->v->type->transposed;
-    if (!ok)
-        lower_wrong_kind(l, m->span, "a shared tile", m);
-    return ok;
-}
-
-static bool want_view(lower *l, const meaning *m)
-{
-    if (m->kind != MEAN_VIEW)
-        lower_wrong_kind(l, m->span, "a view of a tensor", m);
-    return m->kind == MEAN_VIEW;
-}
 
 /// The view for a bulk copy of a tile: same shape, same element type. NULL after an error.
 static ir_value *copy_view(lower *l, const meaning *view, const meaning *tile)
@@ -54,9 +38,7 @@ static ir_value *copy_view(lower *l, const meaning *view, const meaning *tile)
 
 static meaning lower_LOAD_ASYNC(lower *l, const call *c)
 {
-    meaning tile = lower_expr(l, c->args->data[0]), view = lower_expr(l, c->args->data[1]);
-    if (!want_tile(l, &tile) || !want_view(l, &view))
-        return lower_poison();
+    meaning tile = c->arg[0], view = c->arg[1];
     if (view.peer == IR_PEER_ALL) {
         pkc_diag_error(l->s, PKC_DIAG_STORE_TO_ALL, view.span, c->name);
         return lower_poison();
@@ -81,9 +63,7 @@ static bool can_reduce(ir_red red, pkc_elem e)
 
 static meaning copy_out(lower *l, const call *c, ir_red red)
 {
-    meaning view = lower_expr(l, c->args->data[0]), tile = lower_expr(l, c->args->data[1]);
-    if (!want_view(l, &view) || !want_tile(l, &tile))
-        return lower_poison();
+    meaning view = c->arg[0], tile = c->arg[1];
     ir_value *v = copy_view(l, &view, &tile);
     if (v && !can_reduce(red, view.param->elem)) {
         pkc_diag_error(l->s, PKC_DIAG_COPY_REDUCE, view.span, c->name, pkc_elem_name(view.param->elem));
@@ -118,16 +98,14 @@ static meaning lower_STORE_MAX_ASYNC(lower *l, const call *c)
 
 static meaning lower_LOAD(lower *l, const call *c)
 {
-    meaning m = lower_expr(l, c->args->data[0]);
+    meaning m = c->arg[0];
     ir_value *from = m.kind == MEAN_TILE ? m.v : NULL;
     if (m.kind == MEAN_VIEW && m.peer == IR_PEER_ALL) {
         pkc_diag_error(l->s, PKC_DIAG_STORE_TO_ALL, m.span, "a plain load");
         return lower_poison();
     }
-    if (m.kind == MEAN_VIEW)
+    if (!from)
         from = lower_view(l, &m, 0, 0);
-    else if (!from)
-        return lower_wrong_kind(l, m.span, "a view or a shared tile", &m);
     if (!from)
         return lower_poison();
     const ir_type *t = from->type;
@@ -140,7 +118,7 @@ static meaning lower_LOAD(lower *l, const call *c)
 /// A value for a destination: converted to its element type, repeated to its shape.
 static ir_value *converted(lower *l, pkc_span span, meaning x, const ir_type *to)
 {
-    x = lower_adapt(l, x, to->elem);
+    x = lower_adapt(l, span, x, to->elem);
     if (lower_is_poison(&x))
         return NULL;
     if (x.v->type->elem != to->elem)
@@ -150,19 +128,15 @@ static ir_value *converted(lower *l, pkc_span span, meaning x, const ir_type *to
 
 static meaning lower_STORE(lower *l, const call *c)
 {
-    meaning to = lower_expr(l, c->args->data[0]), x = operand(l, c, 1);
-    if (lower_is_poison(&to) || lower_is_poison(&x))
-        return lower_poison();
+    meaning to = c->arg[0], x = c->arg[1];
     if (to.kind == MEAN_VIEW && to.peer == IR_PEER_ALL) {
         pkc_diag_error(l->s, PKC_DIAG_STORE_TO_ALL, to.span, c->name);
         return lower_poison();
     }
     bool reg = x.v->type->kind == IR_T_REG;
     ir_value *dst = to.kind == MEAN_TILE ? to.v : NULL;
-    if (to.kind == MEAN_VIEW)
+    if (!dst)
         dst = lower_view(l, &to, reg ? x.v->type->rows : 0, reg ? x.v->type->cols : 0);
-    else if (!dst)
-        return lower_wrong_kind(l, to.span, "a view or a shared tile", &to);
     ir_value *v = dst ? converted(l, x.span, x, dst->type) : NULL;
     if (v)
         ir_build(&l->b, IR_STORE, 0, 2, (ir_value *[]){v, dst}, 0, NULL, 0);
@@ -215,42 +189,43 @@ static bool check_product(lower *l, const call *c, const meaning *acc, const mea
 static bool check_major(lower *l, const meaning *a, const meaning *b)
 {
     bool narrow = pkc_elem_bits(a->v->type->elem) == 8;
-    const meaning *wrong = narrow && a->kind == MEAN_TILE && a->v->type->transposed ? a : NULL;
+    const meaning *wrong = narrow && (a->kind != MEAN_TILE || a->v->type->transposed) ? a : NULL;
     if (narrow && b->kind == MEAN_TILE && !b->v->type->transposed)
         wrong = b;
     if (!wrong)
         return true;
-    pkc_diag *d = pkc_diag_error(l->s, PKC_DIAG_WRONG_TYPE, wrong->span, "mma",
-                                 "8-bit operands with K as their last axis", lower_describe(l, wrong));
-    pkc_diag_help(d, wrong == b ? "store B as [N, K] and write mma(acc, a, b.T)" : "store A as [M, K]");
+    pkc_diag *d =
+        pkc_diag_error(l->s, PKC_DIAG_WRONG_TYPE, wrong->span, "mma",
+                       "8-bit operands in shared memory with K as their last axis", lower_describe(l, wrong));
+    pkc_diag_help(d, wrong == b             ? "store B as [N, K] and write mma(acc, a, b.T)"
+                     : a->kind == MEAN_TILE ? "store A as [M, K]"
+                                            : "store the value into a shared tile first");
+    return false;
+}
+
+static bool check_role(lower *l, const call *c)
+{
+    if (pkc_role_row_of((pkc_role_row_id)l->role->kind)->products)
+        return true;
+    pkc_diag *d = pkc_diag_error(l->s, PKC_DIAG_PRODUCT_NEEDS_WARPGROUPS, c->e->span, l->role->name);
+    pkc_diag_help(d, "consumer(2) { .. } has two");
     return false;
 }
 
 static meaning lower_MMA(lower *l, const call *c)
 {
-    const pkc_expr *target = c->args->data[0];
-    meaning acc = lower_expr(l, target), a = lower_expr(l, c->args->data[1]),
-            b = lower_expr(l, c->args->data[2]);
-    if (lower_is_poison(&acc) || lower_is_poison(&a) || lower_is_poison(&b))
-        return lower_poison();
-    if (target->kind != PKC_EXPR_NAME || acc.kind != MEAN_VALUE)
-        return lower_wrong_kind(l, target->span, "the name of a var that holds the sum", &acc);
-    bool reg_a = a.kind == MEAN_VALUE && a.v->type->kind == IR_T_REG;
-    if (a.kind != MEAN_TILE && !reg_a)
-        return lower_wrong_kind(l, a.span, "a shared tile or a register value", &a);
+    meaning acc = c->arg[0], a = c->arg[1], b = c->arg[2];
     if (b.kind != MEAN_TILE)
         return lower_wrong_kind(l, b.span, "a shared tile", &b);
+    if (!check_role(l, c))
+        return lower_poison();
     if (!check_product(l, c, &acc, &a, &b) || !check_major(l, &a, &b))
         return lower_poison();
     ir_value *in[5] = {acc.v, a.v, b.v};
     int n = 3;
-    for (size_t i = 3; i < c->args->len; i++) {
-        meaning s = operand(l, c, i);
-        if (lower_is_poison(&s))
-            return s;
-        in[n++] = s.v;
-    }
-    lower_assign(l, &target->as.name.name,
+    for (int i = 3; i < c->n; i++)
+        in[n++] = c->arg[i].v;
+    lower_assign(l, &c->args->data[0]->as.name.name,
                  lower_value(&ir_build(&l->b, IR_MMA, 0, n, in, 1, &acc.v->type, 0)->out[0]));
     return nothing();
 }
@@ -259,33 +234,23 @@ static meaning lower_MMA(lower *l, const call *c)
 
 static bool want_all(lower *l, const call *c, const meaning *m)
 {
-    if (!want_view(l, m))
-        return false;
     if (m->peer != IR_PEER_ALL)
         pkc_diag_error(l->s, PKC_DIAG_ALL_NEEDED, m->span, c->name);
     return m->peer == IR_PEER_ALL;
 }
 
-/// The operation named by the optional last argument: min or max; + without one.
-static bool reduction(lower *l, const call *c, size_t at, ir_red *out)
+/// The operation that the optional last argument names; + without one.
+static ir_red reduction(const call *c, size_t at)
 {
-    *out = IR_RED_ADD;
     if (c->args->len <= at)
-        return true;
-    const pkc_expr *e = c->args->data[at];
-    const char *word = e->kind == PKC_EXPR_NAME ? e->as.name.name.text : "";
-    *out = strcmp(word, "min") == 0 ? IR_RED_MIN : IR_RED_MAX;
-    if (strcmp(word, "min") == 0 || strcmp(word, "max") == 0)
-        return true;
-    pkc_diag_error(l->s, PKC_DIAG_WRONG_KIND, e->span, "min or max", "something else");
-    return false;
+        return IR_RED_ADD;
+    return strcmp(c->args->data[at]->as.name.name.text, "min") == 0 ? IR_RED_MIN : IR_RED_MAX;
 }
 
 static meaning lower_REDUCE(lower *l, const call *c)
 {
-    ir_red red;
-    meaning dst = lower_expr(l, c->args->data[0]), src = lower_expr(l, c->args->data[1]);
-    if (!want_view(l, &dst) || !want_all(l, c, &src) || !reduction(l, c, 2, &red))
+    meaning dst = c->arg[0], src = c->arg[1];
+    if (!want_all(l, c, &src))
         return lower_poison();
     ir_value *from = lower_view(l, &src, 0, 0);
     ir_value *to = from ? lower_view(l, &dst, from->type->rows, from->type->cols) : NULL;
@@ -295,27 +260,26 @@ static meaning lower_REDUCE(lower *l, const call *c)
         return lower_poison();
     }
     if (to)
-        ir_build(&l->b, IR_NET_REDUCE, red, 2, (ir_value *[]){to, from}, 0, NULL, 0);
+        ir_build(&l->b, IR_NET_REDUCE, reduction(c, 2), 2, (ir_value *[]){to, from}, 0, NULL, 0);
     return nothing();
 }
 
 static meaning lower_ALL_REDUCE(lower *l, const call *c)
 {
-    ir_red red;
-    meaning m = lower_expr(l, c->args->data[0]);
-    if (!want_all(l, c, &m) || !reduction(l, c, 1, &red))
+    meaning m = c->arg[0];
+    if (!want_all(l, c, &m))
         return lower_poison();
     ir_value *v = lower_view(l, &m, 0, 0);
     if (v)
-        ir_build(&l->b, IR_NET_ALL, red, 1, &v, 0, NULL, 0);
+        ir_build(&l->b, IR_NET_ALL, reduction(c, 1), 1, &v, 0, NULL, 0);
     return nothing();
 }
 
 static meaning signalling(lower *l, const call *c, ir_op_kind kind, ir_peer forced)
 {
-    meaning m = lower_expr(l, c->args->data[0]);
-    ir_value *n = lower_index(l, c->args->data[1]);
-    if (lower_is_poison(&m) || !n)
+    meaning m = c->arg[0];
+    ir_value *n = lower_as_index(l, c->arg[1].span, c->arg[1]);
+    if (!n)
         return lower_poison();
     ir_value *sig = lower_signal(l, &m, forced);
     if (!sig)
@@ -350,8 +314,7 @@ static meaning lower_WAIT(lower *l, const call *c)
 
 static meaning two(lower *l, const call *c, unsigned sub)
 {
-    meaning x = operand(l, c, 0);
-    return lower_arith(l, c->e->span, sub, x, operand(l, c, 1));
+    return lower_arith(l, c->e->span, sub, c->arg[0], c->arg[1]);
 }
 
 static meaning lower_CDIV(lower *l, const call *c)
@@ -371,14 +334,13 @@ static meaning lower_MAX(lower *l, const call *c)
 
 static meaning lower_SELECT(lower *l, const call *c)
 {
-    meaning x = operand(l, c, 0), y = operand(l, c, 1);
-    return lower_select(l, c->e->span, x, y, operand(l, c, 2));
+    return lower_select(l, c->e->span, c->arg[0], c->arg[1], c->arg[2]);
 }
 
 #define UNARY(id)                                                                                            \
     static meaning lower_##id(lower *l, const call *c)                                                       \
     {                                                                                                        \
-        return lower_unary(l, c->e->span, IR_UN_##id, operand(l, c, 0));                                     \
+        return lower_unary(l, c->e->span, IR_UN_##id, c->arg[0]);                                            \
     }
 UNARY(ABS)
 UNARY(EXP2)
@@ -390,9 +352,7 @@ UNARY(RSQRT)
 /// Along rows ([R, 1]) or columns ([1, C]).
 static meaning reduce_axis(lower *l, const call *c, ir_op_kind kind, ir_red red)
 {
-    meaning m = operand(l, c, 0);
-    if (lower_is_poison(&m))
-        return m;
+    meaning m = c->arg[0];
     const ir_type *t = m.v->type;
     if (t->kind != IR_T_REG)
         return lower_wrong_kind(l, m.span, "a register value", &m);
@@ -431,129 +391,78 @@ static meaning lower_IOTA(lower *l, const call *c)
 // ---- dispatch ------------------------------------------------------------------------------------------
 
 static meaning (*const lowerings[])(lower *, const call *) = {
-#define PKC_BUILTIN(id, name, least, most, place, doc) lower_##id,
+#define PKC_BUILTIN(id, name, args, place, doc) lower_##id,
 #include "sema/builtins.def"
 #undef PKC_BUILTIN
 };
 
-static bool check_place(lower *l, const pkc_builtin *row, pkc_span span)
+static bool is_plain_tile(const meaning *m)
 {
-    if (row->place == PKC_PLACE_ANY)
-        return true;
-    if (!l->role) {
-        pkc_diag *d = pkc_diag_error(l->s, PKC_DIAG_OUTSIDE_EFFECT, span, row->name);
-        pkc_diag_help(
-            d,
-            "put it into a role: loader { .. }, storer { .. }, consumer(n) { .. }, communicator(n) { .. }");
-        return false;
-    }
-    if (row->place == PKC_PLACE_PUT && !l->putting) {
-        pkc_diag_error(l->s, PKC_DIAG_NOT_IN_PUT, span, row->name);
-        return false;
-    }
-    return true;
+    return m->kind == MEAN_TILE && !m->v->type->transposed;
 }
 
-static bool check_count(lower *l, const pkc_builtin *row, const pkc_expr *e)
+static bool is_tensor_view(const meaning *m)
 {
-    int n = (int)e->as.call.args.len;
-    if (n >= row->least && n <= row->most)
-        return true;
-    const char *takes =
-        row->least == row->most
-            ? pkc_arena_printf(&l->s->arena, "%d argument%s", row->least, row->least == 1 ? "" : "s")
-            : pkc_arena_printf(&l->s->arena, "%d to %d arguments", row->least, row->most);
-    pkc_diag *d = pkc_diag_error(l->s, PKC_DIAG_ARGUMENT_COUNT, e->span, row->name, takes, n);
-    pkc_diag_help(d, "%s", row->doc);
-    return false;
+    return m->kind == MEAN_VIEW && m->param->kind != IR_PARAM_SIGNAL;
 }
 
-static meaning call_builtin(lower *l, const pkc_expr *e, pkc_builtin_id id)
+static meaning need(lower *l, const meaning *m, bool ok, const char *what)
 {
-    const pkc_builtin *row = pkc_builtin_row(id);
-    if (!check_count(l, row, e) || !check_place(l, row, e->span))
-        return lower_poison();
-    call c = {e, &e->as.call.args, row->name};
-    return lowerings[id](l, &c);
+    return ok ? *m : lower_wrong_kind(l, m->span, what, m);
 }
 
-static meaning call_conversion(lower *l, const pkc_expr *e, pkc_elem elem)
+/// An argument as its letter in builtins.def says.
+static meaning argument(lower *l, const call *c, char letter, const pkc_expr *e)
 {
-    if (e->as.call.args.len != 1) {
-        pkc_diag_error(l->s, PKC_DIAG_ARGUMENT_COUNT, e->span, pkc_elem_name(elem), "1 argument",
-                       (int)e->as.call.args.len);
-        return lower_poison();
+    meaning m;
+    if (letter == 'c' || letter == 'w') // looked at by the builtin itself
+        return (meaning){.kind = MEAN_NOTHING};
+    if (letter == 'x')
+        return lower_operand(l, e);
+    m = lower_expr(l, e);
+    if (lower_is_poison(&m))
+        return m;
+    bool reg = m.kind == MEAN_VALUE && m.v->type->kind == IR_T_REG;
+    switch (letter) {
+    case 't':
+        return need(l, &m, is_plain_tile(&m), "a shared tile");
+    case 'v':
+        return need(l, &m, is_tensor_view(&m), "a view of a tensor");
+    case 'd':
+        return need(l, &m, is_tensor_view(&m) || m.kind == MEAN_TILE, "a view of a tensor or a shared tile");
+    case 's':
+        return need(l, &m, m.kind == MEAN_VIEW && !is_tensor_view(&m),
+                    "a signal: S[..] of a parameter S: signal[..]");
+    case 'A':
+        return need(l, &m, reg && e->kind == PKC_EXPR_NAME,
+                    "the name of a register value that holds the sum");
+    case 'o':
+        return need(l, &m, reg || m.kind == MEAN_TILE, "a shared tile or a register value");
     }
-    return lower_cast(l, e->span, lower_operand(l, e->as.call.args.data[0]), elem);
-}
-
-static const pkc_item *find_fn(const pkc_module *module, pkc_str name)
-{
-    for (size_t i = 0; i < module->items.len; i++) {
-        const pkc_item *item = module->items.data[i];
-        if (item->kind == PKC_ITEM_FN && item->as.fn.name.text == name)
-            return item;
-    }
-    return NULL;
-}
-
-/// The module that `import NAME;` in the current one means.
-static const pkc_module *find_import(const lower *l, pkc_str name)
-{
-    for (size_t i = 0; i < l->module->items.len; i++) {
-        const pkc_item *item = l->module->items.data[i];
-        if (item->kind == PKC_ITEM_IMPORT && item->as.import.name.text == name)
-            for (size_t j = 0; j < l->program->modules.len; j++)
-                if (l->program->modules.data[j]->name == name)
-                    return l->program->modules.data[j];
-    }
-    return NULL;
-}
-
-static meaning call_member(lower *l, const pkc_expr *e, const pkc_expr *callee)
-{
-    const pkc_expr *base = callee->as.member.base;
-    const pkc_name *name = &callee->as.member.name;
-    const pkc_module *m = base->kind == PKC_EXPR_NAME ? find_import(l, base->as.name.name.text) : NULL;
-    if (!m) {
-        if (base->kind == PKC_EXPR_NAME && !lower_find(l, base->as.name.name.text)) {
-            pkc_diag *d = pkc_diag_error(l->s, PKC_DIAG_UNKNOWN_NAME, base->span, base->as.name.name.text);
-            pkc_diag_help(d, "import %s; at the head of the file makes a module's functions known",
-                          base->as.name.name.text);
-        } else {
-            pkc_diag_error(l->s, PKC_DIAG_NOT_A_FUNCTION, callee->span, name->text);
-        }
-        return lower_poison();
-    }
-    const pkc_item *fn = find_fn(m, name->text);
-    if (fn)
-        return lower_call_fn(l, e, m, fn);
-    pkc_diag_error(l->s, PKC_DIAG_NOT_A_FUNCTION, name->span, name->text);
+    pkc_diag_error(l->s, PKC_DIAG_INTERNAL, c->e->span, "a letter of builtins.def means nothing");
     return lower_poison();
+}
+
+static meaning call_builtin(lower *l, const pkc_expr *e)
+{
+    const pkc_builtin *b = e->as.call.builtin;
+    call c = {.e = e, .args = &e->as.call.args, .name = b->name, .n = (int)e->as.call.args.len};
+    bool ok = true;
+    for (int i = 0; i < c.n; i++) {
+        c.arg[i] = argument(l, &c, pkc_builtin_arg(b, i), c.args->data[i]);
+        ok &= !lower_is_poison(&c.arg[i]);
+    }
+    return ok ? lowerings[b->id](l, &c) : lower_poison();
 }
 
 meaning lower_call(lower *l, const pkc_expr *e)
 {
-    const pkc_expr *callee = e->as.call.callee;
-    if (callee->kind == PKC_EXPR_MEMBER)
-        return call_member(l, e, callee);
-    if (callee->kind != PKC_EXPR_NAME) {
-        pkc_diag_error(l->s, PKC_DIAG_NOT_A_FUNCTION, callee->span, "this");
-        return lower_poison();
-    }
-    const pkc_name *name = &callee->as.name.name;
-    pkc_builtin_id id;
     pkc_elem elem;
-    const pkc_item *fn = find_fn(l->module, name->text);
-    if (fn)
-        return lower_call_fn(l, e, l->module, fn);
-    if (pkc_builtin_find(name->text, &id))
-        return call_builtin(l, e, id);
-    if (pkc_elem_find(name->text, &elem))
-        return call_conversion(l, e, elem);
-    if (lower_find(l, name->text))
-        pkc_diag_error(l->s, PKC_DIAG_NOT_A_FUNCTION, name->span, name->text);
-    else
-        lower_unknown(l, name);
-    return lower_poison();
+    if (e->as.call.fn)
+        return lower_call_fn(l, e);
+    if (e->as.call.builtin)
+        return call_builtin(l, e);
+    if (!pkc_elem_find(e->as.call.callee->as.name.name.text, &elem))
+        return lower_poison();
+    return lower_cast(l, e->span, lower_operand(l, e->as.call.args.data[0]), elem);
 }

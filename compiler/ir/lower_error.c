@@ -9,7 +9,7 @@ meaning lower_poison(void)
 
 bool lower_is_poison(const meaning *m)
 {
-    return m->kind == MEAN_POISON;
+    return m->kind == MEAN_POISON || m->kind == MEAN_UNBOUND;
 }
 
 static const char *describe_value(lower *l, const ir_type *t)
@@ -23,6 +23,7 @@ static const char *describe_value(lower *l, const ir_type *t)
 const char *lower_describe(lower *l, const meaning *m)
 {
     switch (m->kind) {
+    case MEAN_UNBOUND:
     case MEAN_POISON:
         return "an error";
     case MEAN_VALUE:

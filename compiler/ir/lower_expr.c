@@ -5,80 +5,71 @@
 
 #include "ir/lower_impl.h"
 
-typedef meaning (*named)(lower *l);
-
-static meaning read_rank(lower *l)
+static meaning read_RANK(lower *l)
 {
     meaning m = lower_value(ir_build_read(&l->b, IR_READ_RANK));
     m.hx = ir_hx_leaf(l->k->arena, IR_HX_RANK);
     return m;
 }
 
-static meaning read_ranks(lower *l)
+static meaning read_RANKS(lower *l)
 {
     meaning m = lower_value(ir_build_read(&l->b, IR_READ_RANKS));
     m.hx = ir_hx_leaf(l->k->arena, IR_HX_RANKS);
     return m;
 }
 
-static meaning read_sms(lower *l)
+static meaning read_SMS(lower *l)
 {
     meaning m = lower_value(ir_build_read(&l->b, IR_READ_SMS));
     m.hx = ir_hx_leaf(l->k->arena, IR_HX_SMS);
     return m;
 }
 
-static meaning read_worker(lower *l)
+static meaning read_WORKER(lower *l)
 {
     return lower_value(ir_build_read(&l->b, IR_READ_WORKER));
 }
 
-static meaning read_workers(lower *l)
+static meaning read_WORKERS(lower *l)
 {
     meaning m = lower_value(ir_build_read(&l->b, IR_READ_WORKERS));
     m.hx = l->group ? l->group->count : ir_hx_leaf(l->k->arena, IR_HX_SMS);
     return m;
 }
 
-static meaning constant_inf(lower *l)
+static meaning read_INF(lower *l)
 {
     meaning m = lower_value(ir_build_float(&l->b, PKC_E_F32, INFINITY));
     m.literal = true;
     return m;
 }
 
-static meaning constant_true(lower *l)
+static meaning read_TRUE(lower *l)
 {
     return lower_value(ir_build_int(&l->b, PKC_E_BOOL, 1));
 }
 
-static meaning constant_false(lower *l)
+static meaning read_FALSE(lower *l)
 {
     return lower_value(ir_build_int(&l->b, PKC_E_BOOL, 0));
 }
 
-/// Names that are always there. A program may declare its own of the same name, which then stands before
-/// these.
-static const struct named_row {
-    const char *name;
-    named make;
-} standing[] = {
-    {"rank", read_rank},       {"ranks", read_ranks}, {"sms", read_sms},       {"worker", read_worker},
-    {"workers", read_workers}, {"inf", constant_inf}, {"true", constant_true}, {"false", constant_false},
+static meaning (*const standing[])(lower *) = {
+#define PKC_STANDING(id, name, doc) [PKC_STANDING_##id] = read_##id,
+#include "sema/standing.def"
+#undef PKC_STANDING
 };
 
 static meaning lower_name(lower *l, const pkc_name *name)
 {
-    binding *b = lower_find(l, name->text);
-    if (b) {
-        b->used = true;
-        return b->m;
-    }
-    for (size_t i = 0; i < sizeof standing / sizeof standing[0]; i++)
-        if (strcmp(standing[i].name, name->text) == 0)
-            return standing[i].make(l);
-    lower_unknown(l, name);
-    return lower_poison();
+    const pkc_symbol *s = name->sym;
+    if (s->kind == PKC_SYM_STANDING)
+        return standing[s->standing](l);
+    meaning *m = lower_meaning(l, s);
+    if (m->kind == MEAN_UNBOUND && s->kind == PKC_SYM_FIELD) // a tile that the pipe of this call has not
+        pkc_diag_error(l->s, PKC_DIAG_UNKNOWN_NAME, name->span, name->text);
+    return m->kind == MEAN_UNBOUND ? lower_poison() : *m;
 }
 
 static meaning lower_integer(lower *l, const pkc_expr *e)
@@ -146,16 +137,6 @@ static meaning lower_transpose(lower *l, const pkc_expr *e)
     return m;
 }
 
-static meaning lower_member(lower *l, const pkc_expr *e)
-{
-    if (strcmp(e->as.member.name.text, "T") == 0)
-        return lower_transpose(l, e);
-    pkc_diag *d = pkc_diag_error(l->s, PKC_DIAG_UNKNOWN_NAME, e->as.member.name.span, e->as.member.name.text);
-    pkc_diag_help(d,
-                  "after a value only '.T' may follow; a function of a module is called: order.grouped(..)");
-    return lower_poison();
-}
-
 static meaning lower_expr_kind(lower *l, const pkc_expr *e)
 {
     switch (e->kind) {
@@ -178,7 +159,7 @@ static meaning lower_expr_kind(lower *l, const pkc_expr *e)
     case PKC_EXPR_INDEX:
         return lower_index_expr(l, e);
     case PKC_EXPR_MEMBER:
-        return lower_member(l, e);
+        return lower_transpose(l, e);
     case PKC_EXPR_PEER:
         return lower_peer(l, e);
     case PKC_EXPR_TUPLE:
@@ -212,16 +193,21 @@ meaning lower_operand(lower *l, const pkc_expr *e)
     return m.kind == MEAN_VALUE ? m : lower_wrong_kind(l, e->span, "a value", &m);
 }
 
-ir_value *lower_index(lower *l, const pkc_expr *e)
+ir_value *lower_as_index(lower *l, pkc_span span, meaning m)
 {
-    meaning m = lower_adapt(l, lower_operand(l, e), PKC_E_I32);
+    m = lower_adapt(l, span, m, PKC_E_I32);
     if (lower_is_poison(&m))
         return NULL;
     if (m.v->type->kind != IR_T_SCALAR || m.v->type->elem != PKC_E_I32) {
-        lower_wrong_kind(l, e->span, "an i32", &m);
+        lower_wrong_kind(l, span, "an i32", &m);
         return NULL;
     }
     return m.v;
+}
+
+ir_value *lower_index(lower *l, const pkc_expr *e)
+{
+    return lower_as_index(l, e->span, lower_operand(l, e));
 }
 
 bool lower_constant(lower *l, const pkc_expr *e, const char *what, int64_t *out)

@@ -5,14 +5,16 @@
 
 #include "ir/lower.h"
 #include "sema/builtins.h"
+#include "sema/symbol.h"
 
 /// What an expression or a name means while the tree is walked.
 typedef enum meaning_kind {
-    MEAN_POISON, // an error was reported; accepted by every check in silence
-    MEAN_VALUE,  // v: a scalar or a register value; hx where the host can compute it too
-    MEAN_TILE,   // v: a shared tile
-    MEAN_TENSOR, // a parameter, with the rank whose copy is meant
-    MEAN_VIEW,   // a tensor with indices, not yet bound to a tile shape
+    MEAN_UNBOUND, // a name before its declaration is walked
+    MEAN_POISON,  // an error was reported; accepted by every check in silence
+    MEAN_VALUE,   // v: a scalar or a register value; hx where the host can compute it too
+    MEAN_TILE,    // v: a shared tile
+    MEAN_TENSOR,  // a parameter, with the rank whose copy is meant
+    MEAN_VIEW,    // a tensor with indices, not yet bound to a tile shape
     MEAN_PIPE,
     MEAN_TUPLE,
     MEAN_NOTHING // a call without a result
@@ -42,38 +44,19 @@ struct meaning {
     pkc_span span;
 };
 
-/// A name in scope. A `var` may be assigned; its meaning is then the current one.
-typedef struct binding {
-    pkc_str name;
-    meaning m;
-    bool var, used;
-    const ir_role *role; // the role it was declared in, NULL: outside roles
-    pkc_span span;
-    struct binding *next;
-} binding;
-
-typedef struct scope {
-    struct scope *up;
-    binding *names;
-} scope;
-
-typedef PKC_VEC(binding *) bindings;
-
 typedef struct lower {
     pkc_session *s;
-    const pkc_program *program;
-    const pkc_module *module; // whose functions are called without a prefix
-    const pkc_item *item;     // the kernel
     ir_kernel *k;
     ir_builder b;
-    scope *scope;
+    meaning *env; // by the index of the symbol: what the name means now
     ir_group *group;
     ir_role *role;
-    ir_pipe *putting;                // the pipe of the innermost put, NULL: none
-    PKC_VEC(ir_pipe *) open;         // pipes of the puts and gets around
-    PKC_VEC(const pkc_item *) calls; // functions being inlined
-    bool in_dims;                    // `/` must come out even
-    bool returned;
+    ir_pipe *putting;        // the pipe of the innermost put, NULL: none
+    PKC_VEC(ir_pipe *) open; // pipes of the puts and gets around
+    int depth;               // of the trees being walked, those of the calls around added up
+    int walked;              // statements so far, bodies of functions and unrolled loops counted each time
+    const pkc_item *fn;      // the function being inlined, NULL: the kernel
+    bool in_dims;            // `/` must come out even
     meaning result;
 } lower;
 
@@ -84,15 +67,12 @@ const char *lower_describe(lower *l, const meaning *m);
 meaning lower_wrong_kind(lower *l, pkc_span span, const char *expected, const meaning *got);
 bool lower_is_poison(const meaning *m);
 
-// ---- scopes (lower_env.c)
-void lower_push(lower *l);
-void lower_pop(lower *l);
-binding *lower_bind(lower *l, const pkc_name *name, meaning m, bool var);
-binding *lower_find(lower *l, pkc_str name);
-void lower_unknown(lower *l, const pkc_name *name);
-/// The variables from outside that a block assigns, each once.
-void lower_assigned(lower *l, const pkc_block *block, bindings *out);
+// ---- what names mean (lower_env.c)
+meaning *lower_meaning(lower *l, const pkc_symbol *symbol);
+void lower_bind(lower *l, const pkc_name *name, meaning m);
 void lower_assign(lower *l, const pkc_name *name, meaning m);
+/// The variables of a set that hold values: they become carries and results of a region.
+pkc_varset lower_carried(lower *l, const pkc_varset *assigned);
 
 // ---- expressions (lower_expr.c, lower_arith.c)
 meaning lower_expr(lower *l, const pkc_expr *e);
@@ -102,6 +82,7 @@ meaning lower_int(lower *l, int64_t value);
 meaning lower_operand(lower *l, const pkc_expr *e);
 /// A scalar of type i32 (index, count); NULL after an error.
 ir_value *lower_index(lower *l, const pkc_expr *e);
+ir_value *lower_as_index(lower *l, pkc_span span, meaning m);
 /// A constant integer; false after an error. `what` names it in the message.
 bool lower_constant(lower *l, const pkc_expr *e, const char *what, int64_t *out);
 /// A host expression: constants, dimensions, ranks, sms. NULL after an error.
@@ -112,7 +93,7 @@ meaning lower_select(lower *l, pkc_span span, meaning c, meaning x, meaning y);
 meaning lower_unary(lower *l, pkc_span span, unsigned sub, meaning x);
 meaning lower_cast(lower *l, pkc_span span, meaning x, pkc_elem elem);
 /// A literal brought to an element type; others unchanged.
-meaning lower_adapt(lower *l, meaning x, pkc_elem elem);
+meaning lower_adapt(lower *l, pkc_span span, meaning x, pkc_elem elem);
 /// A register value of that shape and type from a scalar or a register value that broadcasts to it. NULL
 /// after an error.
 ir_value *lower_to_reg(lower *l, pkc_span span, meaning x, pkc_elem elem, int32_t rows, int32_t cols);
@@ -130,11 +111,11 @@ void lower_require_rows(lower *l, const ir_param *p);
 
 // ---- calls (lower_call.c, lower_fn.c)
 meaning lower_call(lower *l, const pkc_expr *e);
-meaning lower_call_fn(lower *l, const pkc_expr *e, const pkc_module *module, const pkc_item *fn);
+meaning lower_call_fn(lower *l, const pkc_expr *e);
 
 // ---- statements (lower_stmt.c) and kernels (lower_kernel.c)
 void lower_block(lower *l, const pkc_block *block);
-void lower_stmts(lower *l, const pkc_block *block);
+void lower_stmts(lower *l, pkc_stmt *const *stmts, size_t n);
 void lower_group(lower *l, const pkc_stmt *stmt);
 void lower_role(lower *l, const pkc_stmt *stmt);
 /// A type's element and constant 2-D shape; false after an error. [N] is [1, N]; no dims is a scalar (rows

@@ -3,7 +3,8 @@
 #include <string.h>
 
 #include "ir/lower_impl.h"
-#include "syntax/syntax.h"
+#include "sema/roles.h"
+#include "sema/sema.h"
 
 // ---- requirements and shapes ---------------------------------------------------------------------------
 
@@ -39,10 +40,8 @@ bool lower_shape(lower *l, const pkc_tyexpr *type, pkc_elem *elem, int32_t *rows
         return false;
     }
     const pkc_name *name = &type->as.named.elem;
-    if (!pkc_elem_find(name->text, elem)) {
-        pkc_diag_error(l->s, PKC_DIAG_UNKNOWN_TYPE, name->span, name->text);
+    if (!pkc_elem_find(name->text, elem))
         return false;
-    }
     const pkc_exprs *d = &type->as.named.dims;
     *rows = d->len ? 1 : 0;
     *cols = 0;
@@ -74,13 +73,13 @@ static void lower_consts(lower *l, const pkc_params *consts)
         const pkc_param *p = consts->data[i];
         ir_const *c = PKC_NEW(l->k->arena, ir_const);
         c->name = p->name.text;
-        bool ok = (p->init && lower_constant(l, p->init, "a const parameter's default", &c->value)) |
+        bool ok = lower_constant(l, p->init, "a const parameter's default", &c->value) |
                   overridden(l, c->name, &c->value);
         if (ok && (c->value < INT32_MIN || c->value > INT32_MAX)) {
             pkc_diag_error(l->s, PKC_DIAG_CONSTANT_RANGE, p->span, (long long)c->value, "i32");
             ok = false;
         }
-        lower_bind(l, &p->name, ok ? lower_int(l, c->value) : lower_poison(), false);
+        lower_bind(l, &p->name, ok ? lower_int(l, c->value) : lower_poison());
         *at = c;
         at = &c->next;
     }
@@ -88,43 +87,32 @@ static void lower_consts(lower *l, const pkc_params *consts)
 
 // ---- parameters ----------------------------------------------------------------------------------------
 
-static bool is_known(lower *l, pkc_str name)
-{
-    static const char *const standing[] = {"rank", "ranks", "sms"};
-    for (size_t i = 0; i < sizeof standing / sizeof standing[0]; i++)
-        if (strcmp(standing[i], name) == 0)
-            return true;
-    return lower_find(l, name) != NULL;
-}
-
-/// A bare name in a dimension that means nothing else becomes a named dimension.
 static void declare_dim(lower *l, const pkc_expr *e)
 {
-    if (e->kind != PKC_EXPR_NAME || is_known(l, e->as.name.name.text))
+    const pkc_symbol *sym = e->kind == PKC_EXPR_NAME ? e->as.name.name.sym : NULL;
+    if (!sym || sym->kind != PKC_SYM_DIM || lower_meaning(l, sym)->kind != MEAN_UNBOUND)
         return;
     ir_kernel *k = l->k;
-    pkc_str name = e->as.name.name.text;
     pkc_str *dims = PKC_NEW_ARRAY(k->arena, pkc_str, k->n_dims + 1);
-    memcpy(dims, k->dims, (size_t)k->n_dims * sizeof *dims);
-    dims[k->n_dims++] = name;
+    if (k->n_dims)
+        memcpy(dims, k->dims, (size_t)k->n_dims * sizeof *dims);
+    dims[k->n_dims++] = sym->name;
     k->dims = dims;
     const ir_type *type = ir_type_scalar(k, PKC_E_I32);
     ir_op *op = ir_build(&l->b, IR_DIM, 0, 0, NULL, 1, &type, 0);
-    op->attr.name = name;
+    op->attr.name = sym->name;
     meaning m = lower_value(&op->out[0]);
-    m.hx = ir_hx_dim(k->arena, name);
-    lower_bind(l, &e->as.name.name, m, false)->used = true;
+    m.hx = ir_hx_dim(k->arena, sym->name);
+    lower_bind(l, &e->as.name.name, m);
 }
 
-/// First of all bare names of all parameters are declared, so that an expression may stand before the tensor
-/// that binds its names.
+/// First the bare names of all parameters, as sema declared them.
 static void declare_dims(lower *l, const pkc_params *params)
 {
     for (size_t i = 0; i < params->len; i++) {
         const pkc_tyexpr *t = params->data[i]->type;
         for (size_t j = 0; t && t->kind == PKC_TYEXPR_NAMED && j < t->as.named.dims.len; j++)
-            if (strcmp(t->as.named.elem.text, "signal") != 0)
-                declare_dim(l, t->as.named.dims.data[j]);
+            declare_dim(l, t->as.named.dims.data[j]);
     }
 }
 
@@ -166,10 +154,8 @@ static bool classify(lower *l, const pkc_param *p, ir_param *out)
         return !peer ||
                bad_parameter(l, p->span, "signals are symmetric already: signal[dims], without peer");
     }
-    if (!pkc_elem_find(name->text, &out->elem)) {
-        pkc_diag_error(l->s, PKC_DIAG_UNKNOWN_TYPE, name->span, name->text);
+    if (!pkc_elem_find(name->text, &out->elem))
         return false;
-    }
     out->kind = peer ? IR_PARAM_PEER : dims ? IR_PARAM_LOCAL : IR_PARAM_SCALAR;
     if (out->kind == IR_PARAM_SCALAR)
         return pkc_elem_in_scalar(out->elem) ||
@@ -214,21 +200,15 @@ static void lower_params(lower *l, const pkc_params *params)
         lower_bind(l, &p->name,
                    !ok                            ? lower_poison()
                    : out->kind == IR_PARAM_SCALAR ? scalar_meaning(l, out)
-                                                  : m,
-                   false);
+                                                  : m);
     }
 }
 
 static void lower_attributes(lower *l, const pkc_names *names)
 {
     for (size_t i = 0; i < names->len; i++) {
-        const pkc_name *n = &names->data[i];
-        if (strcmp(n->text, "no_entry_wait") == 0)
-            l->k->no_entry_wait = true;
-        else if (strcmp(n->text, "no_exit_barrier") == 0)
-            l->k->no_exit_barrier = true;
-        else
-            pkc_diag_error(l->s, PKC_DIAG_UNKNOWN_ATTRIBUTE, n->span, n->text);
+        l->k->no_entry_wait |= strcmp(names->data[i].text, "no_entry_wait") == 0;
+        l->k->no_exit_barrier |= strcmp(names->data[i].text, "no_exit_barrier") == 0;
     }
 }
 
@@ -247,26 +227,6 @@ static void lower_require(lower *l, const pkc_stmt *s)
 }
 
 // ---- groups and roles ----------------------------------------------------------------------------------
-
-typedef struct finding {
-    pkc_stmt_kind kind;
-    bool found;
-} finding;
-
-static bool find_kind(pkc_visitor *v, pkc_stmt *stmt)
-{
-    finding *f = v->context;
-    f->found |= stmt->kind == f->kind;
-    return true;
-}
-
-static bool contains(const pkc_block *block, pkc_stmt_kind kind)
-{
-    finding f = {kind, false};
-    pkc_visitor v = {.stmt = find_kind, .context = &f};
-    pkc_walk_block(&v, (pkc_block *)block);
-    return f.found;
-}
 
 static ir_group *add_group(lower *l, pkc_str name, const ir_hx *count, pkc_span pos)
 {
@@ -318,22 +278,18 @@ static ir_role_kind role_kind(const struct pkc_stmt_role *s)
     return s->unit == PKC_UNIT_WARPS ? IR_ROLE_WARPS : IR_ROLE_WARPGROUPS;
 }
 
-static const char *role_unit(ir_role_kind kind)
-{
-    return kind == IR_ROLE_CONSUMER || kind == IR_ROLE_WARPGROUPS ? "warpgroups" : "warps";
-}
-
 /// The role of a block: a new one, or the one of an earlier block with the same name and count.
 static ir_role *role_of(lower *l, const pkc_stmt *s)
 {
     const struct pkc_stmt_role *d = &s->as.role;
     ir_role_kind kind = role_kind(d);
-    int64_t count = 1, most = strcmp(role_unit(kind), "warps") == 0 ? 28 : 7;
+    const pkc_role_row *row = pkc_role_row_of((pkc_role_row_id)kind);
+    int64_t count = 1;
     if (d->count && !lower_constant(l, d->count, "the count of a role", &count))
         return NULL;
-    if (count < 1 || count > most) {
+    if (count < 1 || count > row->most) {
         pkc_diag_error(l->s, PKC_DIAG_BAD_COUNT, d->count->span, "the count of a role", (long long)count,
-                       most == 7 ? "from 1 to 7 warpgroups" : "from 1 to 28 warps");
+                       pkc_arena_printf(l->k->arena, "from 1 to %d %s", row->most, row->unit));
         return NULL;
     }
     ir_role *r = find_role(l->group, d->name.text);
@@ -342,8 +298,8 @@ static ir_role *role_of(lower *l, const pkc_stmt *s)
             l, (ir_role){.name = d->name.text, .kind = kind, .count = (int32_t)count, .pos = s->span});
     if (r->kind == kind && r->count == count)
         return r;
-    pkc_diag *diag =
-        pkc_diag_error(l->s, PKC_DIAG_ROLE_COUNTS, s->span, r->name, (int)count, role_unit(kind), r->count);
+    pkc_diag *diag = pkc_diag_error(l->s, PKC_DIAG_ROLE_COUNTS, s->span, r->name, (int)count, row->unit,
+                                    r->count, pkc_role_row_of((pkc_role_row_id)r->kind)->unit);
     pkc_diag_note(diag, r->pos, "the earlier block is here");
     return NULL;
 }
@@ -361,21 +317,8 @@ static void walk_role(lower *l, ir_role *role, const pkc_block *body)
     l->b = old;
 }
 
-/// The group that code belongs to where the kernel has none.
-static void need_group(lower *l)
-{
-    if (!l->group)
-        l->group = add_group(l, pkc_session_str(l->s, ""), ir_hx_leaf(l->k->arena, IR_HX_SMS), l->k->pos);
-}
-
 void lower_role(lower *l, const pkc_stmt *s)
 {
-    if (l->role) {
-        pkc_diag *d = pkc_diag_error(l->s, PKC_DIAG_MISPLACED, s->span, "a role", "in a role");
-        pkc_diag_note(d, l->role->pos, "role '%s' begins here", l->role->name);
-        return;
-    }
-    need_group(l);
     ir_role *role = role_of(l, s);
     if (role)
         walk_role(l, role, s->as.role.body);
@@ -385,7 +328,7 @@ void lower_role(lower *l, const pkc_stmt *s)
 static void walk_group_body(lower *l, const pkc_block *body)
 {
     enum { DEFAULT_WARPS = 8 };
-    if (contains(body, PKC_STMT_ROLE)) {
+    if (pkc_sema_has_roles(body)) {
         lower_block(l, body);
         return;
     }
@@ -398,11 +341,6 @@ static void walk_group_body(lower *l, const pkc_block *body)
 
 void lower_group(lower *l, const pkc_stmt *s)
 {
-    if (l->role || l->group || l->b.region != l->k->body) {
-        pkc_diag_error(l->s, PKC_DIAG_MISPLACED, s->span, "a group",
-                       "here: groups stand in the body of a kernel, beside each other");
-        return;
-    }
     const ir_hx *count = lower_hx(l, s->as.group.count, "the count of a group");
     if (!count)
         return;
@@ -418,6 +356,14 @@ void lower_group(lower *l, const pkc_stmt *s)
 
 // ---- kernels -------------------------------------------------------------------------------------------
 
+static bool has_groups(const pkc_block *body)
+{
+    for (size_t i = 0; i < body->stmts.len; i++)
+        if (body->stmts.data[i]->kind == PKC_STMT_GROUP)
+            return true;
+    return false;
+}
+
 /// Statements of a kernel: requirements first, then the rest.
 static void walk_kernel_body(lower *l, const pkc_block *body)
 {
@@ -429,15 +375,15 @@ static void walk_kernel_body(lower *l, const pkc_block *body)
     pkc_block rest = *body;
     rest.stmts.data += n;
     rest.stmts.len -= n;
-    if (contains(&rest, PKC_STMT_GROUP)) {
+    if (has_groups(body)) {
         lower_block(l, &rest);
         return;
     }
-    need_group(l);
+    l->group = add_group(l, pkc_session_str(l->s, ""), ir_hx_leaf(l->k->arena, IR_HX_SMS), l->k->pos);
     walk_group_body(l, &rest);
 }
 
-static ir_kernel *lower_kernel(pkc_session *session, const pkc_program *program, const pkc_item *item)
+static ir_kernel *lower_kernel(pkc_session *session, const pkc_item *item, meaning *env)
 {
     ir_kernel *k = PKC_NEW(&session->arena, ir_kernel);
     k->arena = &session->arena;
@@ -445,9 +391,8 @@ static ir_kernel *lower_kernel(pkc_session *session, const pkc_program *program,
     k->name = item->as.kernel.name.text;
     k->pos = item->span;
     k->body = ir_region_new(k, 0, NULL);
-    lower l = {.s = session, .program = program, .module = program->root, .item = item, .k = k};
+    lower l = {.s = session, .k = k, .env = env};
     l.b = (ir_builder){.kernel = k, .region = k->body, .pos = item->as.kernel.name.span};
-    lower_push(&l);
     lower_attributes(&l, &item->as.kernel.attributes);
     lower_consts(&l, &item->as.kernel.consts);
     lower_params(&l, &item->as.kernel.params);
@@ -463,30 +408,18 @@ static size_t count_kernels(const pkc_module *m)
     return n;
 }
 
-static void check_item_names(pkc_session *s, const pkc_module *m)
-{
-    for (size_t i = 0; i < m->items.len; i++)
-        for (size_t j = 0; j < i; j++) {
-            const pkc_item *a = m->items.data[j], *b = m->items.data[i];
-            if (a->kind == PKC_ITEM_IMPORT || b->kind == PKC_ITEM_IMPORT)
-                continue;
-            const pkc_name *x = a->kind == PKC_ITEM_FN ? &a->as.fn.name : &a->as.kernel.name;
-            const pkc_name *y = b->kind == PKC_ITEM_FN ? &b->as.fn.name : &b->as.kernel.name;
-            if (x->text == y->text)
-                pkc_diag_note(pkc_diag_error(s, PKC_DIAG_DUPLICATE_NAME, y->span, y->text), x->span,
-                              "it is declared here first");
-        }
-}
-
 ir_module *ir_lower(pkc_session *session, const pkc_program *program)
 {
     const pkc_module *root = program->root;
     ir_module *m = PKC_NEW(&session->arena, ir_module);
     m->session = session;
     m->kernels = PKC_NEW_ARRAY(&session->arena, ir_kernel *, count_kernels(root) + 1);
-    check_item_names(session, root);
-    for (size_t i = 0; i < root->items.len; i++)
-        if (root->items.data[i]->kind == PKC_ITEM_KERNEL)
-            m->kernels[m->n_kernels++] = lower_kernel(session, program, root->items.data[i]);
+    meaning *env = PKC_NEW_ARRAY(&session->arena, meaning, program->symbols + 1);
+    for (size_t i = 0; i < root->items.len; i++) {
+        if (root->items.data[i]->kind != PKC_ITEM_KERNEL)
+            continue;
+        memset(env, 0, sizeof *env * program->symbols);
+        m->kernels[m->n_kernels++] = lower_kernel(session, root->items.data[i], env);
+    }
     return pkc_has_errors(session) ? NULL : m;
 }

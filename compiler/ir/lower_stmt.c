@@ -2,6 +2,9 @@
 // Statements. Assigned variables of a region become values that it carries or yields.
 #include "ir/lower_impl.h"
 
+// Calls within calls and loops unrolled in loops multiply; real kernels have a few hundred statements.
+enum { WALK_LIMIT = 50000 };
+
 // ---- regions -------------------------------------------------------------------------------------------
 
 /// Builds inside `region` until region_leave gives the old place back.
@@ -10,57 +13,40 @@ static ir_builder region_enter(lower *l, ir_region *region)
     ir_builder old = l->b;
     l->b.region = region;
     l->b.before = NULL;
-    lower_push(l);
     return old;
 }
 
 static void region_leave(lower *l, ir_builder old)
 {
-    lower_pop(l);
     l->b.region = old.region;
     l->b.before = old.before;
 }
 
-/// The variables' values now: operands of a yield or initial values of carries. Poisoned ones are left out.
-static void keep_values(lower *l, bindings *vars)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < vars->len; i++) {
-        meaning *m = &vars->data[i]->m;
-        if (m->kind != MEAN_VALUE)
-            continue;
-        if (m->literal) { // a variable has a type of its own
-            m->literal = false;
-            m->hx = NULL;
-        }
-        vars->data[n++] = vars->data[i];
-    }
-    vars->len = n;
-    (void)l;
-}
-
-static ir_value **current_values(lower *l, const bindings *vars)
+static ir_value **current_values(lower *l, const pkc_varset *vars)
 {
     ir_value **v = PKC_NEW_ARRAY(&l->s->arena, ir_value *, vars->len + 1);
     for (size_t i = 0; i < vars->len; i++)
-        v[i] = vars->data[i]->m.v;
+        v[i] = lower_meaning(l, vars->data[i])->v;
     return v;
 }
 
-static void set_values(const bindings *vars, ir_value *values)
+/// The variables become the results or arguments that stand in a row from `values` on.
+static void set_values(lower *l, const pkc_varset *vars, ir_value *values)
 {
     for (size_t i = 0; i < vars->len; i++) {
         values[i].name = vars->data[i]->name;
-        vars->data[i]->m = lower_value(&values[i]);
+        *lower_meaning(l, vars->data[i]) = lower_value(&values[i]);
     }
 }
 
 /// Yields the variables' values; one that became poison yields what the region began with.
-static void yield_values(lower *l, const bindings *vars, ir_value **before)
+static void yield_values(lower *l, const pkc_varset *vars, ir_value **before)
 {
     ir_value **v = PKC_NEW_ARRAY(&l->s->arena, ir_value *, vars->len + 1);
-    for (size_t i = 0; i < vars->len; i++)
-        v[i] = vars->data[i]->m.kind == MEAN_VALUE ? vars->data[i]->m.v : before[i];
+    for (size_t i = 0; i < vars->len; i++) {
+        const meaning *m = lower_meaning(l, vars->data[i]);
+        v[i] = m->kind == MEAN_VALUE ? m->v : before[i];
+    }
     ir_build_yield(&l->b, (int)vars->len, v);
 }
 
@@ -83,17 +69,16 @@ static void unroll(lower *l, const pkc_stmt *s)
         !lower_constant(l, f->to, "the end of a for const", &to) ||
         (f->step && !lower_constant(l, f->step, "the step of a for const", &step)))
         return;
-    if (step < 1 || (to - from) / step > UNROLL_LIMIT) {
-        pkc_diag_error(
-            l->s, PKC_DIAG_BAD_COUNT, s->span, step < 1 ? "the step of a loop" : "the count of a for const",
-            (long long)(step < 1 ? step : (to - from) / step), step < 1 ? "at least 1" : "at most 1024");
+    int64_t count = step < 1 || from >= to ? 0 : (to - from - 1) / step + 1;
+    if (step < 1 || count > UNROLL_LIMIT) {
+        pkc_diag_error(l->s, PKC_DIAG_BAD_COUNT, s->span,
+                       step < 1 ? "the step of a loop" : "the count of a for const",
+                       (long long)(step < 1 ? step : count), step < 1 ? "at least 1" : "at most 1024");
         return;
     }
     for (int64_t i = from; i < to; i += step) {
-        lower_push(l);
-        lower_bind(l, &f->name, lower_int(l, i), false);
-        lower_stmts(l, f->body);
-        lower_pop(l);
+        lower_bind(l, &f->name, lower_int(l, i));
+        lower_block(l, f->body);
     }
 }
 
@@ -128,42 +113,36 @@ static void lower_for(lower *l, const pkc_stmt *s)
         unroll(l, s);
         return;
     }
-    meaning end = lower_adapt(l, lower_operand(l, f->to), PKC_E_I32);
-    ir_value *lo = lower_index(l, f->from), *hi = lower_index(l, f->to), *step = loop_step(l, s);
+    ir_value *lo = lower_index(l, f->from);
+    meaning end = lower_operand(l, f->to);
+    ir_value *hi = lower_as_index(l, f->to->span, end), *step = loop_step(l, s);
     if (!lo || !hi || !step)
         return;
     require_count(l, &end, f->to->span);
-    bindings vars = {0};
-    lower_assigned(l, f->body, &vars);
-    keep_values(l, &vars);
+    pkc_varset vars = lower_carried(l, s->as.for_.assigned);
     ir_value **inits = current_values(l, &vars);
     ir_op *op = ir_build_for(&l->b, lo, hi, step, (int)vars.len, inits);
     ir_builder old = region_enter(l, &op->reg[0]);
-    set_values(&vars, op->reg[0].args + 1);
-    lower_bind(l, &f->name, lower_value(&op->reg[0].args[0]), false);
-    lower_stmts(l, f->body);
+    set_values(l, &vars, op->reg[0].args + 1);
+    lower_bind(l, &f->name, lower_value(&op->reg[0].args[0]));
+    lower_block(l, f->body);
     yield_values(l, &vars, inits);
     region_leave(l, old);
-    set_values(&vars, op->out);
+    set_values(l, &vars, op->out);
 }
 
 // ---- if ------------------------------------------------------------------------------------------------
 
-static void restore(const bindings *vars, ir_value **values)
-{
-    for (size_t i = 0; i < vars->len; i++)
-        vars->data[i]->m = lower_value(values[i]);
-}
-
-static void lower_branch(lower *l, ir_region *region, const pkc_block *body, const bindings *vars,
+static void lower_branch(lower *l, ir_region *region, const pkc_block *body, const pkc_varset *vars,
                          ir_value **before)
 {
     ir_builder old = region_enter(l, region);
     if (body)
-        lower_stmts(l, body);
+        lower_block(l, body);
     yield_values(l, vars, before);
     region_leave(l, old);
-    restore(vars, before);
+    for (size_t i = 0; i < vars->len; i++)
+        *lower_meaning(l, vars->data[i]) = lower_value(before[i]);
 }
 
 static void lower_if(lower *l, const pkc_stmt *s)
@@ -183,26 +162,19 @@ static void lower_if(lower *l, const pkc_stmt *s)
             lower_block(l, live);
         return;
     }
-    bindings vars = {0};
-    lower_assigned(l, f->then_body, &vars);
-    if (f->else_body)
-        lower_assigned(l, f->else_body, &vars);
-    keep_values(l, &vars);
+    pkc_varset vars = lower_carried(l, f->assigned);
     ir_value **before = current_values(l, &vars);
     ir_op *op = ir_build_if(&l->b, c.v, (int)vars.len, types_of(l, before, vars.len));
     lower_branch(l, &op->reg[0], f->then_body, &vars, before);
     lower_branch(l, &op->reg[1], f->else_body, &vars, before);
-    set_values(&vars, op->out);
+    set_values(l, &vars, op->out);
 }
 
 // ---- put, get ------------------------------------------------------------------------------------------
 
-static bool may_open(lower *l, ir_pipe *p, bool put, pkc_span span)
+/// Sema compares the names of pipes; a pipe that a function was given may be one that is open already.
+static bool may_open(lower *l, const ir_pipe *p, bool put, pkc_span span)
 {
-    if (!l->role) {
-        pkc_diag_error(l->s, PKC_DIAG_OUTSIDE_EFFECT, span, put ? "put" : "get");
-        return false;
-    }
     for (size_t i = 0; i < l->open.len; i++)
         if (l->open.data[i] == p && (put || l->putting == p)) {
             pkc_diag_error(l->s, PKC_DIAG_OPEN_PIPE, span, p->name);
@@ -213,67 +185,87 @@ static bool may_open(lower *l, ir_pipe *p, bool put, pkc_span span)
 
 static ir_pipe *find_pipe(lower *l, const pkc_name *name)
 {
-    binding *b = lower_find(l, name->text);
-    if (!b) {
-        lower_unknown(l, name);
-        return NULL;
-    }
-    if (b->m.kind != MEAN_PIPE)
-        lower_wrong_kind(l, name->span, "a pipe", &b->m);
-    return b->m.kind == MEAN_PIPE ? b->m.pipe : NULL;
+    meaning *m = lower_meaning(l, name->sym);
+    if (m->kind != MEAN_PIPE)
+        lower_wrong_kind(l, name->span, "a pipe", m);
+    return m->kind == MEAN_PIPE ? m->pipe : NULL;
 }
 
-static void bind_fields(lower *l, ir_pipe *p, ir_region *region)
+static meaning field_meaning(ir_pipe *p, ir_region *region, pkc_str name)
 {
-    for (int i = 0; i < p->n_fields; i++) {
-        region->args[i].name = p->field[i].name;
-        pkc_name name = {.text = p->field[i].name, .span = p->field[i].pos};
-        lower_bind(l, &name, (meaning){.kind = MEAN_TILE, .v = &region->args[i], .pipe = p}, false);
-    }
-}
-
-static void lower_put_get(lower *l, const pkc_name *name, const pkc_block *body, bool put, pkc_span span)
-{
-    ir_pipe *p = find_pipe(l, name);
-    if (!p || !may_open(l, p, put, span))
-        return;
-    bindings vars = {0};
-    lower_assigned(l, body, &vars);
-    keep_values(l, &vars);
-    ir_value **before = current_values(l, &vars);
-    ir_op *op =
-        ir_build(&l->b, put ? IR_PUT : IR_GET, 0, 0, NULL, (int)vars.len, types_of(l, before, vars.len), 1);
-    op->attr.pipe = p;
-    const ir_type *types[IR_MAX_FIELDS];
     for (int i = 0; i < p->n_fields; i++)
-        types[i] =
-            ir_type_tile(l->k, p->field[i].elem, p->field[i].rows, p->field[i].cols, IR_LAY_UNKNOWN, false);
-    ir_region_args(l->k, &op->reg[0], p->n_fields, types);
-    ir_builder old = region_enter(l, &op->reg[0]);
+        if (p->field[i].name == name)
+            return (meaning){.kind = MEAN_TILE, .v = &region->args[i], .pipe = p};
+    return (meaning){.kind = MEAN_UNBOUND};
+}
+
+/// Binds the names of the slot's tiles; `old` keeps what they meant around the put or get.
+static void bind_fields(lower *l, ir_pipe *p, ir_region *region, const pkc_varset *fields, meaning *old)
+{
+    for (int i = 0; i < p->n_fields; i++)
+        region->args[i].name = p->field[i].name;
+    for (size_t i = 0; i < fields->len; i++) {
+        meaning *m = lower_meaning(l, fields->data[i]), new = field_meaning(p, region, fields->data[i]->name);
+        old[i] = *m;
+        if (new.kind != MEAN_UNBOUND)
+            *m = new;
+    }
+}
+
+static void open_slot(lower *l, ir_pipe *p, bool put, const pkc_block *body)
+{
     ir_pipe *outer = l->putting;
     l->putting = put ? p : NULL;
     pkc_vec_push(&l->s->arena, &l->open, p);
-    bind_fields(l, p, &op->reg[0]);
-    lower_stmts(l, body);
+    lower_block(l, body);
     l->open.len--;
     l->putting = outer;
+}
+
+static ir_op *build_put_get(lower *l, ir_pipe *p, bool put, ir_value **before, size_t n)
+{
+    ir_op *op = ir_build(&l->b, put ? IR_PUT : IR_GET, 0, 0, NULL, (int)n, types_of(l, before, n), 1);
+    op->attr.pipe = p;
+    const ir_type *types[IR_MAX_FIELDS];
+    for (int i = 0; i < p->n_fields; i++) {
+        const ir_field *f = &p->field[i];
+        types[i] = ir_type_tile(l->k, f->elem, f->rows, f->cols, IR_LAY_UNKNOWN, false);
+    }
+    ir_region_args(l->k, &op->reg[0], p->n_fields, types);
+    return op;
+}
+
+static void lower_put_get(lower *l, const pkc_stmt *s, const pkc_name *name, const pkc_block *body,
+                          const pkc_varset *fields)
+{
+    bool put = s->kind == PKC_STMT_PUT;
+    ir_pipe *p = find_pipe(l, name);
+    if (!p || !may_open(l, p, put, s->span))
+        return;
+    pkc_varset vars = lower_carried(l, body->assigned);
+    ir_value **before = current_values(l, &vars);
+    ir_op *op = build_put_get(l, p, put, before, vars.len);
+    ir_builder old = region_enter(l, &op->reg[0]);
+    meaning *meant = PKC_NEW_ARRAY(&l->s->arena, meaning, fields->len + 1);
+    bind_fields(l, p, &op->reg[0], fields, meant);
+    open_slot(l, p, put, body);
     yield_values(l, &vars, before);
     region_leave(l, old);
-    set_values(&vars, op->out);
+    for (size_t i = 0; i < fields->len; i++)
+        *lower_meaning(l, fields->data[i]) = meant[i];
+    set_values(l, &vars, op->out);
 }
 
 // ---- declarations --------------------------------------------------------------------------------------
 
-static meaning declared(lower *l, const pkc_binding *b, bool var)
+static meaning declared(lower *l, const pkc_binding *b)
 {
     pkc_elem elem;
     int32_t rows, cols;
     meaning m = lower_expr(l, b->value);
-    if (m.kind == MEAN_VIEW && (b->type || var))
+    if (m.kind == MEAN_VIEW && b->type)
         m = lower_element(l, &m);
     if (m.kind == MEAN_NOTHING)
-        return lower_wrong_kind(l, b->value->span, "a value", &m);
-    if (var && m.kind == MEAN_TILE)
         return lower_wrong_kind(l, b->value->span, "a value", &m);
     if (!b->type || lower_is_poison(&m))
         return m;
@@ -285,10 +277,23 @@ static meaning declared(lower *l, const pkc_binding *b, bool var)
         m.v = lower_to_reg(l, b->value->span, m, elem, rows, cols);
         return m.v ? lower_value(m.v) : lower_poison();
     }
-    m = lower_adapt(l, m, elem);
+    m = lower_adapt(l, b->value->span, m, elem);
     m.literal = false;
     if (!lower_is_poison(&m) && (m.v->type->kind != IR_T_SCALAR || m.v->type->elem != elem))
         return lower_wrong_kind(l, b->value->span, pkc_elem_name(elem), &m);
+    return m;
+}
+
+/// A variable has a type of its own, also where its first value is a literal.
+static meaning first_value(lower *l, const pkc_expr *value, meaning m, bool var)
+{
+    if (!var || lower_is_poison(&m))
+        return m;
+    if (m.kind == MEAN_VIEW)
+        m = lower_element(l, &m);
+    if (m.kind != MEAN_VALUE)
+        return lower_wrong_kind(l, value->span, "a value", &m);
+    m.literal = false;
     return m;
 }
 
@@ -300,20 +305,18 @@ static void bind_tuple(lower *l, const pkc_binding *b, meaning m, bool var)
     else if (!ok)
         lower_wrong_kind(l, b->value->span, "a tuple", &m);
     for (size_t i = 0; i < b->names.len; i++)
-        lower_bind(l, &b->names.data[i], ok ? m.parts[i] : lower_poison(), var);
+        lower_bind(l, &b->names.data[i], ok ? first_value(l, b->value, m.parts[i], var) : lower_poison());
 }
 
 static void lower_bindings(lower *l, const pkc_bindings *list, bool var)
 {
     for (size_t i = 0; i < list->len; i++) {
         const pkc_binding *b = list->data[i];
-        meaning m = declared(l, b, var);
+        meaning m = declared(l, b);
         if (b->tuple)
             bind_tuple(l, b, m, var);
-        else if (m.kind == MEAN_TUPLE && var)
-            lower_bind(l, &b->names.data[0], lower_wrong_kind(l, b->span, "one value", &m), var);
         else
-            lower_bind(l, &b->names.data[0], m, var);
+            lower_bind(l, &b->names.data[0], first_value(l, b->value, m, var));
     }
 }
 
@@ -346,10 +349,6 @@ static void lower_pipe(lower *l, const pkc_stmt *s)
     int64_t slots = 1;
     *p = (ir_pipe){.name = d->name.text, .group = l->group, .pos = s->span};
     bool ok = lower_constant(l, d->slots, "the number of slots", &slots);
-    if (l->role) {
-        pkc_diag_error(l->s, PKC_DIAG_MISPLACED, s->span, "a pipe", "in a role");
-        ok = false;
-    }
     if (ok && (slots < 1 || slots > 64)) {
         pkc_diag_error(l->s, PKC_DIAG_BAD_COUNT, d->slots->span, "the number of slots", (long long)slots,
                        "from 1 to 64");
@@ -363,32 +362,31 @@ static void lower_pipe(lower *l, const pkc_stmt *s)
     for (size_t i = 0; i < d->fields.len && i < IR_MAX_FIELDS; i++)
         ok &= declare_field(l, d->fields.data[i], &p->field[p->n_fields++]);
     p->slots = (int32_t)slots;
-    lower_bind(l, &d->name, ok ? (meaning){.kind = MEAN_PIPE, .pipe = p} : lower_poison(), false);
+    lower_bind(l, &d->name, ok ? (meaning){.kind = MEAN_PIPE, .pipe = p} : lower_poison());
     ir_pipe **at = &l->k->pipes;
     while (*at)
         at = &(*at)->next;
     *at = p;
 }
 
+static meaning build_shared(lower *l, const ir_field *f)
+{
+    ir_shared *x = PKC_NEW(l->k->arena, ir_shared);
+    *x = (ir_shared){
+        .name = f->name, .elem = f->elem, .rows = f->rows, .cols = f->cols, .role = l->role, .pos = f->pos};
+    x->next = l->k->shared;
+    l->k->shared = x;
+    const ir_type *type = ir_type_tile(l->k, f->elem, f->rows, f->cols, IR_LAY_UNKNOWN, false);
+    ir_op *op = ir_build(&l->b, IR_SHARED, 0, 0, NULL, 1, &type, 0);
+    op->attr.shared = x;
+    return (meaning){.kind = MEAN_TILE, .v = &op->out[0]};
+}
+
 static void lower_shared(lower *l, const pkc_stmt *s)
 {
+    const pkc_param *p = s->as.shared.param;
     ir_field f = {0};
-    meaning m = lower_poison();
-    if (!l->role)
-        pkc_diag_error(l->s, PKC_DIAG_MISPLACED, s->span, "shared memory",
-                       "outside roles: it belongs to one role");
-    else if (declare_field(l, s->as.shared.param, &f)) {
-        ir_shared *x = PKC_NEW(l->k->arena, ir_shared);
-        *x = (ir_shared){
-            .name = f.name, .elem = f.elem, .rows = f.rows, .cols = f.cols, .role = l->role, .pos = s->span};
-        x->next = l->k->shared;
-        l->k->shared = x;
-        const ir_type *type = ir_type_tile(l->k, f.elem, f.rows, f.cols, IR_LAY_UNKNOWN, false);
-        ir_op *op = ir_build(&l->b, IR_SHARED, 0, 0, NULL, 1, &type, 0);
-        op->attr.shared = x;
-        m = (meaning){.kind = MEAN_TILE, .v = &op->out[0]};
-    }
-    lower_bind(l, &s->as.shared.param->name, m, false);
+    lower_bind(l, &p->name, declare_field(l, p, &f) ? build_shared(l, &f) : lower_poison());
 }
 
 // ---- assignment, return, barrier -----------------------------------------------------------------------
@@ -413,24 +411,15 @@ static void assign_tuple(lower *l, const pkc_expr *target, meaning m)
         meaning part = m.parts[i];
         if (part.kind == MEAN_VIEW)
             part = lower_element(l, &part);
-        if (parts->data[i]->kind == PKC_EXPR_NAME)
-            lower_assign(l, &parts->data[i]->as.name.name, part);
-        else
-            pkc_diag_error(l->s, PKC_DIAG_NOT_A_VARIABLE, parts->data[i]->span, "this");
+        lower_assign(l, &parts->data[i]->as.name.name, part);
     }
 }
 
 static void lower_assignment(lower *l, const pkc_stmt *s)
 {
     const struct pkc_stmt_assign *a = &s->as.assign;
-    if (a->target->kind == PKC_EXPR_TUPLE && a->op == PKC_ASSIGN_SET) {
+    if (a->target->kind == PKC_EXPR_TUPLE) {
         assign_tuple(l, a->target, lower_expr(l, a->value));
-        return;
-    }
-    if (a->target->kind != PKC_EXPR_NAME) {
-        pkc_diag *d = pkc_diag_error(l->s, PKC_DIAG_NOT_A_VARIABLE, a->target->span, "this");
-        if (a->target->kind == PKC_EXPR_INDEX)
-            pkc_diag_help(d, "memory is written with store(view, value)");
         return;
     }
     meaning m = lower_operand(l, a->value);
@@ -439,32 +428,11 @@ static void lower_assignment(lower *l, const pkc_stmt *s)
     lower_assign(l, &a->target->as.name.name, m);
 }
 
-static void lower_return(lower *l, const pkc_stmt *s)
-{
-    if (!l->calls.len) {
-        pkc_diag_error(l->s, PKC_DIAG_MISPLACED, s->span, "return", "in a kernel");
-        return;
-    }
-    l->result = lower_expr(l, s->as.return_.value);
-    l->returned = true;
-}
-
-static void lower_barrier(lower *l, const pkc_stmt *s)
-{
-    (void)s;
-    ir_build(&l->b, IR_BARRIER, 0, 0, NULL, 0, NULL, 0);
-}
-
 static void lower_expr_stmt(lower *l, const pkc_stmt *s)
 {
     meaning m = lower_expr(l, s->as.expr.value);
     if (m.kind != MEAN_NOTHING)
         lower_wrong_kind(l, s->span, "a statement with an effect", &m);
-}
-
-static void lower_misplaced_require(lower *l, const pkc_stmt *s)
-{
-    pkc_diag_error(l->s, PKC_DIAG_MISPLACED, s->span, "require", "here: it stands at the head of a kernel");
 }
 
 static void lower_stmt(lower *l, const pkc_stmt *s)
@@ -477,17 +445,17 @@ static void lower_stmt(lower *l, const pkc_stmt *s)
     case PKC_STMT_VAR:
         lower_bindings(l, &s->as.var.bindings, true);
         return;
-    case PKC_STMT_REQUIRE:
-        lower_misplaced_require(l, s);
+    case PKC_STMT_REQUIRE: // at the head of the kernel: lower_kernel.c
+    case PKC_STMT_COUNT:
         return;
     case PKC_STMT_SHARED:
         lower_shared(l, s);
         return;
     case PKC_STMT_RETURN:
-        lower_return(l, s);
+        l->result = lower_expr(l, s->as.return_.value);
         return;
     case PKC_STMT_BARRIER:
-        lower_barrier(l, s);
+        ir_build(&l->b, IR_BARRIER, 0, 0, NULL, 0, NULL, 0);
         return;
     case PKC_STMT_EXPR:
         lower_expr_stmt(l, s);
@@ -505,10 +473,10 @@ static void lower_stmt(lower *l, const pkc_stmt *s)
         lower_pipe(l, s);
         return;
     case PKC_STMT_PUT:
-        lower_put_get(l, &s->as.put.pipe, s->as.put.body, true, s->span);
+        lower_put_get(l, s, &s->as.put.pipe, s->as.put.body, s->as.put.fields);
         return;
     case PKC_STMT_GET:
-        lower_put_get(l, &s->as.get.pipe, s->as.get.body, false, s->span);
+        lower_put_get(l, s, &s->as.get.pipe, s->as.get.body, s->as.get.fields);
         return;
     case PKC_STMT_GROUP:
         lower_group(l, s);
@@ -516,26 +484,23 @@ static void lower_stmt(lower *l, const pkc_stmt *s)
     case PKC_STMT_ROLE:
         lower_role(l, s);
         return;
-    case PKC_STMT_COUNT:
-        return;
     }
 }
 
-void lower_stmts(lower *l, const pkc_block *block)
+void lower_stmts(lower *l, pkc_stmt *const *stmts, size_t n)
 {
     pkc_span pos = l->b.pos;
-    for (size_t i = 0; i < block->stmts.len; i++) {
-        if (l->returned && l->calls.len)
-            pkc_diag_error(l->s, PKC_DIAG_MISPLACED, block->stmts.data[i]->span, "a statement",
-                           "after return");
-        lower_stmt(l, block->stmts.data[i]);
+    for (size_t i = 0; i < n; i++) {
+        if (++l->walked > WALK_LIMIT) {
+            pkc_diag_error(l->s, PKC_DIAG_TOO_MUCH_INLINED, l->k->pos, l->k->name);
+            break;
+        }
+        lower_stmt(l, stmts[i]);
     }
     l->b.pos = pos;
 }
 
 void lower_block(lower *l, const pkc_block *block)
 {
-    lower_push(l);
-    lower_stmts(l, block);
-    lower_pop(l);
+    lower_stmts(l, block->stmts.data, block->stmts.len);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 static const pkc_builtin rows[] = {
-#define PKC_BUILTIN(id, name, least, most, place, doc) {#name, doc, least, most, PKC_PLACE_##place},
+#define PKC_BUILTIN(id, name, args, place, doc) {PKC_BUILTIN_##id, #name, doc, args, PKC_PLACE_##place},
 #include "sema/builtins.def"
 #undef PKC_BUILTIN
 };
@@ -14,12 +14,25 @@ const pkc_builtin *pkc_builtin_row(pkc_builtin_id id)
     return &rows[id];
 }
 
-bool pkc_builtin_find(const char *name, pkc_builtin_id *out)
+const pkc_builtin *pkc_builtin_find(const char *name)
 {
     for (int i = 0; i < PKC_BUILTIN_COUNT; i++)
-        if (strcmp(rows[i].name, name) == 0) {
-            *out = (pkc_builtin_id)i;
-            return true;
-        }
-    return false;
+        if (strcmp(rows[i].name, name) == 0)
+            return &rows[i];
+    return NULL;
+}
+
+int pkc_builtin_least(const pkc_builtin *b)
+{
+    return (int)strcspn(b->args, "?");
+}
+
+int pkc_builtin_most(const pkc_builtin *b)
+{
+    return (int)strlen(b->args) - (strchr(b->args, '?') != NULL);
+}
+
+char pkc_builtin_arg(const pkc_builtin *b, int i)
+{
+    return b->args[i < pkc_builtin_least(b) ? i : i + 1];
 }

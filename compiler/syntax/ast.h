@@ -243,6 +243,7 @@ typedef PKC_VEC(pkc_module *) pkc_modules;
 typedef struct pkc_program {
     pkc_module *root;
     pkc_modules modules; // imported ones before their importers; root is the last
+    uint32_t symbols;    // set by sema: every symbol's index is below
 } pkc_program;
 
 /// Spelling in the language: "+", "loader".
