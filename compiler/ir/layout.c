@@ -38,9 +38,21 @@ static bool check_registers(ir_kernel *k, ir_role *role, const ir_options *optio
     return false;
 }
 
+/// Before anything is dealt to warps: registers depend on their number.
+static bool check_warps(ir_kernel *k)
+{
+    int warps = ir_plan_threads(k) / 32;
+    if (warps <= IR_MAX_WARPS)
+        return true;
+    pkc_diag_error(k->session, PKC_DIAG_TOO_MANY_THREADS, k->pos, warps);
+    return false;
+}
+
 bool ir_pass_layout(ir_kernel *k, const ir_options *options)
 {
-    bool ok = true;
+    bool ok = check_warps(k);
+    if (!ok)
+        return false;
     for (ir_group *g = k->groups; g != NULL; g = g->next)
         for (ir_role *r = g->roles; r != NULL; r = r->next)
             ok = ir_layout_registers(k, r) && ok;

@@ -195,6 +195,14 @@ static const char *fix_of(ir_tile_use use)
     return "";
 }
 
+static void note_uses(const tile *t, pkc_diag *d, size_t a, size_t b)
+{
+    pkc_diag_note(d, t->uses.data[a].pos, "it is %s here", ir_tile_use_text(t->uses.data[a].use));
+    if (a != b)
+        pkc_diag_note(d, t->uses.data[b].pos, "and %s here", ir_tile_use_text(t->uses.data[b].use));
+    pkc_diag_help(d, "%s", fix_of(t->uses.data[a].use));
+}
+
 /// Names the first use that no layout suits, or the first two that no layout suits together.
 static void report_tile(tiles *s, const tile *t)
 {
@@ -202,15 +210,16 @@ static void report_tile(tiles *s, const tile *t)
     pkc_span pos = t->field != NULL ? t->field->pos : t->shared->pos;
     pkc_diag *d = pkc_diag_error(s->k->session, PKC_DIAG_NO_LAYOUT, pos, name);
     for (size_t a = 0; a < t->uses.len; a++)
-        for (size_t b = 0; b <= a; b++) {
-            if (both_allow(t, a, b))
-                continue;
-            pkc_diag_note(d, t->uses.data[b].pos, "it is %s here", ir_tile_use_text(t->uses.data[b].use));
-            if (a != b)
-                pkc_diag_note(d, t->uses.data[a].pos, "and %s here", ir_tile_use_text(t->uses.data[a].use));
-            pkc_diag_help(d, "%s", fix_of(t->uses.data[b].use));
+        if (!both_allow(t, a, a)) {
+            note_uses(t, d, a, a);
             return;
         }
+    for (size_t a = 0; a < t->uses.len; a++)
+        for (size_t b = 0; b < a; b++)
+            if (!both_allow(t, a, b)) {
+                note_uses(t, d, b, a);
+                return;
+            }
 }
 
 static void choose(tiles *s, tile *t)

@@ -207,10 +207,6 @@ static void place_warps(placer *s, ir_group *group)
         k->place.entry_regs = regs.entry;
         k->place.helper_regs = regs.helper;
     }
-    if (plan.warps > IR_MAX_WARPS) {
-        pkc_diag_error(k->session, PKC_DIAG_TOO_MANY_THREADS, k->pos, plan.warps);
-        s->ok = false;
-    }
 }
 
 static void place_named(placer *s, ir_group *group)
