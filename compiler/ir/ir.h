@@ -341,6 +341,7 @@ int ir_op_n_reg(ir_op_kind kind);
 /// Text of a sub-kind of this op ("add"), NULL where it has none.
 const char *ir_sub_text(ir_op_kind kind, unsigned sub);
 const char *ir_layout_text(ir_layout layout);
+const char *ir_dist_base_text(ir_dist_base base);
 
 // ---- building ------------------------------------------------------------------------------------------
 

@@ -54,7 +54,6 @@ static void print_float(pkc_buf *out, double f)
 
 void ir_print_type(const ir_type *t, pkc_buf *out)
 {
-    static const char *const bases[] = {"?", "quad", "lane", "line", "any", "flat"};
     switch (t->kind) {
     case IR_T_SCALAR:
         pkc_buf_puts(out, pkc_elem_name(t->elem));
@@ -69,7 +68,7 @@ void ir_print_type(const ir_type *t, pkc_buf *out)
         return;
     case IR_T_REG:
         pkc_buf_printf(out, "reg<%s[%d,%d],%s", pkc_elem_name(t->elem), t->rows, t->cols,
-                       bases[t->dist.base]);
+                       ir_dist_base_text(t->dist.base));
         if (t->dist.w)
             pkc_buf_printf(out, "(%d)", t->dist.w);
         pkc_buf_putc(out, '>');

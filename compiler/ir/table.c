@@ -97,6 +97,12 @@ const char *ir_layout_text(ir_layout layout)
     return text[layout];
 }
 
+const char *ir_dist_base_text(ir_dist_base base)
+{
+    static const char *const text[] = {"?", "quad", "lane", "line", "any", "flat"};
+    return text[base];
+}
+
 const char *ir_pass_name(ir_pass pass)
 {
     static const char *const names[] = {

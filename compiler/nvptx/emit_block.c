@@ -122,7 +122,7 @@ LLVMValueRef nv_tensor_map(nv_emit *e, const nv_tmap *map, LLVMValueRef rank)
     const nv_field *f = nv_field_map(e->lay, map);
     if (!f)
         return missing(e, e->c->ptr);
-    return field_ptr(e, f, !map->per_rank ? NULL : rank ? rank : nv_rank(e), 128);
+    return field_ptr(e, f, !map->per_rank ? NULL : rank ? rank : nv_rank(e), NV_ABI_MAP_BYTES);
 }
 
 LLVMValueRef nv_state(nv_emit *e, LLVMValueRef rank)
