@@ -46,14 +46,18 @@ static ir_value *immediate(ir_parser *p)
     if (!ir_parse_try_double(p, &f, &whole, &i))
         return NULL;
     pkc_elem e = whole ? PKC_E_I32 : PKC_E_F32;
-    if (ir_parse_try(p, ":"))
+    if (*p->at == ':') { // right behind the number: its type; behind a blank come the results' types
+        p->at++;
         e = ir_parse_elem(p);
+    }
     return pkc_elem_class(e) == 'f' ? ir_build_float(&p->b, e, f) : ir_build_int(&p->b, e, i);
 }
 
+/// Operands stand on the line of their op.
 static bool at_operand(ir_parser *p)
 {
-    ir_parse_skip(p);
+    while (*p->at == ' ')
+        p->at++;
     char c = *p->at;
     return !p->failed && (c == '%' || c == '-' || (c >= '0' && c <= '9') || strncmp(p->at, "true", 4) == 0 ||
                           strncmp(p->at, "false", 5) == 0 || strncmp(p->at, "inf", 3) == 0 ||
