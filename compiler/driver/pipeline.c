@@ -121,6 +121,15 @@ static ir_module *to_tile(pkc_job *job)
     return pkc_sema(job->session, program) ? ir_lower(job->session, program) : NULL;
 }
 
+/// Whether every kernel has been through all passes, by this run or in the tile IR that was given.
+static bool is_complete(const ir_module *module)
+{
+    for (int i = 0; i < module->n_kernels; i++)
+        if (module->kernels[i]->form != IR_FORM_O || !module->kernels[i]->place.threads)
+            return false;
+    return true;
+}
+
 void pkc_pipeline_run(pkc_job *job)
 {
     const pkc_target *target = find_target(job->session);
@@ -129,7 +138,7 @@ void pkc_pipeline_run(pkc_job *job)
     ir_module *module = to_tile(job);
     if (!module || !pkc_tile_run(job, module))
         return;
-    bool whole = !job->session->settings.stop_after && !pkc_tile_is_input(job);
+    bool whole = !job->session->settings.stop_after && is_complete(module);
     if (job->check_only)
         return;
     if (module->n_kernels == 0 && job->emit != PKC_EMIT_AST)

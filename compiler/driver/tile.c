@@ -99,7 +99,7 @@ static bool run_up_to(pkc_job *job, ir_kernel *kernel, const ir_options *options
 static void verify(pkc_job *job, const ir_kernel *kernel)
 {
     pkc_buf why = {0};
-    if (job->session->settings.verify && !ir_verify(kernel, &why))
+    if ((job->session->settings.verify || pkc_tile_is_input(job)) && !ir_verify(kernel, &why))
         pkc_diag_error(job->session, PKC_DIAG_INTERNAL, kernel->pos, pkc_buf_cstr(&why));
     pkc_buf_free(&why);
 }
