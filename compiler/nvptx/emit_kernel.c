@@ -204,10 +204,19 @@ static LLVMValueRef in_warps(nv_emit *e, int first, int end)
     return nv_cmp(e, LLVMIntULT, nv_addi(e, e->warp, -first), nv_i32(e, end - first));
 }
 
+// In a group whose warpgroup roles take registers, all other warps give theirs up, those without a job too.
+static bool moves_registers(const ir_group *g)
+{
+    for (const ir_role *r = g->roles; r; r = r->next)
+        if (r->regs)
+            return true;
+    return false;
+}
+
 // Leaves the builder in a block that only warps without a job reach, and ends it with a branch to `fin`.
 static void emit_section(nv_emit *e, const units *u, section s, LLVMBasicBlockRef fin)
 {
-    set_registers(e, s.regs);
+    set_registers(e, s.regs || !moves_registers(e->group) ? s.regs : e->k->place.helper_regs);
     for (int i = s.from; i < s.to; i++) {
         const unit *v = &u->unit[i];
         LLVMBasicBlockRef mine = nv_block(e, "role"), other = nv_block(e, "next");
@@ -227,6 +236,7 @@ static void emit_group(nv_emit *e, const ir_group *g, LLVMBasicBlockRef fin)
 {
     e->group = g;
     units u = units_of(e, g);
+    int covered = 0;
     for (int from = 0; from < u.n;) {
         section s = next_section(&u, from);
         LLVMBasicBlockRef mine = nv_block(e, "section"), other = nv_block(e, "next");
@@ -239,7 +249,10 @@ static void emit_group(nv_emit *e, const ir_group *g, LLVMBasicBlockRef fin)
         emit_section(e, &u, s, fin);
         nv_enter(e, other);
         from = s.to;
+        covered = s.end;
     }
+    if (covered * 32 < e->k->place.threads && moves_registers(g))
+        set_registers(e, e->k->place.helper_regs);
     nv_goto(e, fin);
 }
 
