@@ -249,7 +249,7 @@ static void emit_group(nv_emit *e, const ir_group *g, LLVMBasicBlockRef fin)
         emit_section(e, &u, s, fin);
         nv_enter(e, other);
         from = s.to;
-        covered = s.end;
+        covered += s.end - s.first;
     }
     if (covered * 32 < e->k->place.threads && moves_registers(g))
         set_registers(e, e->k->place.helper_regs);
