@@ -85,7 +85,7 @@ static bool fold_logic(ir_hx_op op, int64_t a, int64_t b, int64_t *out)
 
 const ir_hx *ir_hx_bin(pkc_arena *arena, ir_hx_op op, const ir_hx *a, const ir_hx *b)
 {
-    int64_t x, y, v;
+    int64_t x = 0, y = 0, v = 0;
     bool ca = ir_hx_is_const(a, &x), cb = ir_hx_is_const(b, &y);
     if (ca && cb && (fold_arith(op, x, y, &v) || fold_logic(op, x, y, &v)))
         return ir_hx_const(arena, v);
