@@ -110,8 +110,24 @@ static bool gets_between(const ir_op *from, const ir_op *to, const ir_pipe *pipe
     return false;
 }
 
+/// Whether a wait between the product and the release shows it done.
+static bool waited_since(const site *t)
+{
+    int issued = 0;
+    if (t->last == NULL)
+        return false;
+    for (const ir_op *op = t->last->next; op != t->arrive; op = op->next) {
+        issued += op->kind == IR_MMA_ISSUE;
+        if (op->kind == IR_MMA_WAIT && op->attr.i <= issued)
+            return true;
+    }
+    return false;
+}
+
 static bool move_behind_wait(releaser *s, const site *t)
 {
+    if (waited_since(t))
+        return true;
     ir_op *wait = t->last != NULL ? later_wait(t) : NULL;
     if (wait == NULL || !s->f->late)
         return false;
@@ -134,19 +150,6 @@ static int issued_since(const site *t)
         for (const ir_op *op = t->last->next; op != t->arrive; op = op->next)
             issued += op->kind == IR_MMA_ISSUE;
     return issued;
-}
-
-static bool waited_since(const site *t)
-{
-    int issued = 0;
-    if (t->last == NULL)
-        return false;
-    for (const ir_op *op = t->last->next; op != t->arrive; op = op->next) {
-        issued += op->kind == IR_MMA_ISSUE;
-        if (op->kind == IR_MMA_WAIT && op->attr.i <= issued)
-            return true;
-    }
-    return false;
 }
 
 static void wait_here(releaser *s, const site *t)
@@ -233,7 +236,7 @@ static ir_op *late_point(const ring *r, const site *t)
 static bool has_waited(const ir_op *at)
 {
     const ir_op *op = at->prev;
-    while (op != NULL && op->kind == IR_PIPE_ARRIVE)
+    while (op != NULL && (op->kind == IR_PIPE_ARRIVE || op->kind == IR_CONST))
         op = op->prev;
     return op != NULL && op->kind == IR_MMA_WAIT && op->attr.i <= 1;
 }
