@@ -75,11 +75,25 @@ static void init_pipes(nv_emit *e)
     }
 }
 
+// The map of a tensor with an axis of size 0 is not a map: it must not be touched.
+static LLVMValueRef is_map(nv_emit *e, const ir_param *p)
+{
+    LLVMValueRef there = llvmc_bool(e->c, true);
+    for (int axis = 0; axis < p->n_dims; axis++)
+        there = nv_and(e, there, nv_cmp(e, LLVMIntNE, nv_axis(e, p, axis), nv_i32(e, 0)));
+    return there;
+}
+
 static void prefetch_maps(nv_emit *e)
 {
-    for (int i = 0; i < e->lay->n_maps; i++)
-        if (!e->lay->maps[i].per_rank)
-            nv_call(e, NV_PREFETCH_MAP, nv_tensor_map(e, &e->lay->maps[i], NULL));
+    for (int i = 0; i < e->lay->n_maps; i++) {
+        const nv_tmap *map = &e->lay->maps[i];
+        if (map->per_rank)
+            continue;
+        LLVMBasicBlockRef after = nv_begin_if(e, is_map(e, map->param));
+        nv_call(e, NV_PREFETCH_MAP, nv_tensor_map(e, map, NULL));
+        nv_end_if(e, after);
+    }
 }
 
 static void emit_entry(nv_emit *e)
