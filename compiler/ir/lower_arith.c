@@ -312,6 +312,11 @@ meaning lower_cast(lower *l, pkc_span span, meaning x, pkc_elem elem)
     if (lower_is_poison(&x))
         return x;
     bool tile = x.v->type->kind == IR_T_REG;
+    if (x.literal && pkc_elem_class(elem) == 'f') { // also of an element type that only tensors have
+        x = lower_adapt(l, span, x, elem);
+        x.literal = false;
+        return x;
+    }
     if (!(tile ? pkc_elem_in_tensor(elem) : pkc_elem_in_scalar(elem))) {
         pkc_diag_error(l->s, PKC_DIAG_WRONG_TYPE, span, pkc_elem_name(elem),
                        tile ? "a scalar" : "a register value", lower_describe(l, &x));

@@ -101,7 +101,7 @@ static meaning lower_LOAD(lower *l, const call *c)
     meaning m = c->arg[0];
     ir_value *from = m.kind == MEAN_TILE ? m.v : NULL;
     if (m.kind == MEAN_VIEW && m.peer == IR_PEER_ALL) {
-        pkc_diag_error(l->s, PKC_DIAG_STORE_TO_ALL, m.span, "a plain load");
+        pkc_diag_error(l->s, PKC_DIAG_STORE_TO_ALL, m.span, c->name);
         return lower_poison();
     }
     if (!from)
@@ -406,9 +406,22 @@ static bool is_tensor_view(const meaning *m)
     return m->kind == MEAN_VIEW && m->param->kind != IR_PARAM_SIGNAL;
 }
 
-static meaning need(lower *l, const meaning *m, bool ok, const char *what)
+static meaning need(lower *l, const call *c, const meaning *m, bool ok, const char *what)
 {
-    return ok ? *m : lower_wrong_kind(l, m->span, what, m);
+    if (ok)
+        return *m;
+    pkc_diag *d = pkc_diag_error(l->s, PKC_DIAG_WRONG_KIND, m->span, what, lower_describe(l, m));
+    pkc_diag_help(d, "%s", c->e->as.call.builtin->doc);
+    return lower_poison();
+}
+
+/// An array of no dimensions is one signal.
+static meaning signal_argument(lower *l, const call *c, meaning m)
+{
+    if (m.kind == MEAN_TENSOR && m.param->kind == IR_PARAM_SIGNAL && m.param->n_dims == 0)
+        m.kind = MEAN_VIEW;
+    return need(l, c, &m, m.kind == MEAN_VIEW && !is_tensor_view(&m),
+                "a signal: S[..] of a parameter S: signal[..]");
 }
 
 /// An argument as its letter in builtins.def says.
@@ -425,19 +438,19 @@ static meaning argument(lower *l, const call *c, char letter, const pkc_expr *e)
     bool reg = m.kind == MEAN_VALUE && m.v->type->kind == IR_T_REG;
     switch (letter) {
     case 't':
-        return need(l, &m, is_plain_tile(&m), "a shared tile");
+        return need(l, c, &m, is_plain_tile(&m), "a shared tile");
     case 'v':
-        return need(l, &m, is_tensor_view(&m), "a view of a tensor");
+        return need(l, c, &m, is_tensor_view(&m), "a view of a tensor");
     case 'd':
-        return need(l, &m, is_tensor_view(&m) || m.kind == MEAN_TILE, "a view of a tensor or a shared tile");
+        return need(l, c, &m, is_tensor_view(&m) || m.kind == MEAN_TILE,
+                    "a view of a tensor or a shared tile");
     case 's':
-        return need(l, &m, m.kind == MEAN_VIEW && !is_tensor_view(&m),
-                    "a signal: S[..] of a parameter S: signal[..]");
+        return signal_argument(l, c, m);
     case 'A':
-        return need(l, &m, reg && e->kind == PKC_EXPR_NAME,
+        return need(l, c, &m, reg && e->kind == PKC_EXPR_NAME,
                     "the name of a register value that holds the sum");
     case 'o':
-        return need(l, &m, reg || m.kind == MEAN_TILE, "a shared tile or a register value");
+        return need(l, c, &m, reg || m.kind == MEAN_TILE, "a shared tile or a register value");
     }
     pkc_diag_error(l->s, PKC_DIAG_INTERNAL, c->e->span, "a letter of builtins.def means nothing");
     return lower_poison();

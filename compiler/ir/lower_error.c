@@ -16,8 +16,19 @@ static const char *describe_value(lower *l, const ir_type *t)
 {
     if (t->kind == IR_T_SCALAR)
         return pkc_elem_name(t->elem);
-    const char *what = t->kind == IR_T_TILE ? "a shared tile " : "";
-    return pkc_arena_printf(&l->s->arena, "%s%s[%d, %d]", what, pkc_elem_name(t->elem), t->rows, t->cols);
+    const char *what = t->kind != IR_T_TILE ? "" : t->transposed ? "a transposed tile " : "a shared tile ";
+    return pkc_arena_printf(&l->s->arena, "%s%s[%d, %d]", what, pkc_elem_name(t->elem),
+                            t->transposed ? t->cols : t->rows, t->transposed ? t->rows : t->cols);
+}
+
+static const char *describe_literal(lower *l, const ir_value *v)
+{
+    int64_t i;
+    double f = 0;
+    if (ir_const_int(v, &i))
+        return pkc_arena_printf(&l->s->arena, "the constant %lld", (long long)i);
+    ir_const_float(v, &f);
+    return pkc_arena_printf(&l->s->arena, "the constant %g", f);
 }
 
 const char *lower_describe(lower *l, const meaning *m)
@@ -27,7 +38,7 @@ const char *lower_describe(lower *l, const meaning *m)
     case MEAN_POISON:
         return "an error";
     case MEAN_VALUE:
-        return m->literal ? "a constant" : describe_value(l, m->v->type);
+        return m->literal ? describe_literal(l, m->v) : describe_value(l, m->v->type);
     case MEAN_TILE:
         return describe_value(l, m->v->type);
     case MEAN_TENSOR:

@@ -74,6 +74,7 @@ static bool check_type(lower *l, const pkc_tyexpr *type, meaning *m, pkc_span sp
     bool value = m->kind == MEAN_VALUE || m->kind == MEAN_TILE;
     if (!value || m->v->type->elem != elem || (m->v->type->kind == IR_T_SCALAR) != (dims->len == 0))
         return wrong_argument(l, type, m, span, what);
+    m->literal = false;
     return dims->len == 0 || bind_shape(l, dims, m->v->type, span);
 }
 

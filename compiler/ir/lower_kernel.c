@@ -185,22 +185,35 @@ static meaning scalar_meaning(lower *l, ir_param *p)
     return lower_value(&op->out[0]);
 }
 
+/// Binds the names first: a parameter in a dimension is a mistake that is told better when it is known.
+static void bind_params(lower *l, const pkc_params *params, bool *ok)
+{
+    for (size_t i = 0; i < params->len; i++) {
+        const pkc_param *p = params->data[i];
+        ir_param *out = &l->k->params[i];
+        *out = (ir_param){.name = p->name.text, .pos = p->span, .index = (int)i};
+        ok[i] = classify(l, p, out);
+        meaning m = {.kind = MEAN_TENSOR, .param = out, .peer = IR_PEER_OWN};
+        lower_bind(l, &p->name,
+                   !ok[i]                         ? lower_poison()
+                   : out->kind == IR_PARAM_SCALAR ? scalar_meaning(l, out)
+                                                  : m);
+    }
+}
+
 static void lower_params(lower *l, const pkc_params *params)
 {
     l->k->n_params = (int)params->len;
     l->k->params = PKC_NEW_ARRAY(l->k->arena, ir_param, params->len + 1);
     declare_dims(l, params);
+    bool *ok = PKC_NEW_ARRAY(l->k->arena, bool, params->len + 1);
+    bind_params(l, params, ok);
     for (size_t i = 0; i < params->len; i++) {
-        const pkc_param *p = params->data[i];
-        ir_param *out = &l->k->params[i];
-        *out = (ir_param){.name = p->name.text, .pos = p->span, .index = (int)i};
-        bool ok = classify(l, p, out);
-        ok = ok && (out->kind == IR_PARAM_SCALAR || lower_dims(l, p, out)) && lower_clear(l, p, out);
-        meaning m = {.kind = MEAN_TENSOR, .param = out, .peer = IR_PEER_OWN};
-        lower_bind(l, &p->name,
-                   !ok                            ? lower_poison()
-                   : out->kind == IR_PARAM_SCALAR ? scalar_meaning(l, out)
-                                                  : m);
+        ir_param *p = &l->k->params[i];
+        if (ok[i] && p->kind != IR_PARAM_SCALAR)
+            ok[i] = lower_dims(l, params->data[i], p);
+        if (!ok[i] || !lower_clear(l, params->data[i], p))
+            lower_bind(l, &params->data[i]->name, lower_poison());
     }
 }
 

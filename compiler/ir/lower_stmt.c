@@ -493,6 +493,7 @@ void lower_stmts(lower *l, pkc_stmt *const *stmts, size_t n)
     for (size_t i = 0; i < n; i++) {
         if (++l->walked > WALK_LIMIT) {
             pkc_diag_error(l->s, PKC_DIAG_TOO_MUCH_INLINED, l->k->pos, l->k->name);
+            l->result = lower_poison();
             break;
         }
         lower_stmt(l, stmts[i]);

@@ -143,7 +143,7 @@ static void last_axes(const meaning *m, int32_t rows, int32_t cols, footprint *f
     int n = m->param->n_dims;
     f->col_axis = n - 1;
     f->row_axis = n > 1 ? n - 2 : -1;
-    f->rows = rows;
+    f->rows = n > 1 ? rows : 1;
     f->cols = cols;
 }
 
@@ -158,7 +158,7 @@ static bool footprint_of(lower *l, const meaning *m, int32_t rows, int32_t cols,
     }
     if (!f->sized)
         last_axes(m, rows, cols, f);
-    bool fits = !rows || (f->rows == rows && f->cols == cols && (f->row_axis >= 0 || rows == 1));
+    bool fits = !rows || (f->rows == rows && f->cols == cols);
     if (!fits)
         pkc_diag_error(l->s, PKC_DIAG_VIEW_SHAPE, m->span, (int)f->rows, (int)f->cols, rows, cols);
     return fits;
@@ -230,7 +230,7 @@ meaning lower_element(lower *l, const meaning *m)
         return lower_poison();
     }
     if (m->peer == IR_PEER_ALL) {
-        pkc_diag_error(l->s, PKC_DIAG_STORE_TO_ALL, m->span, "a plain read");
+        pkc_diag_error(l->s, PKC_DIAG_STORE_TO_ALL, m->span, "an element");
         return lower_poison();
     }
     f.rows = f.cols = 1;
@@ -276,7 +276,7 @@ void lower_require_rows(lower *l, const ir_param *p)
     const ir_hx *even =
         ir_hx_bin(a, IR_HX_EQ, ir_hx_bin(a, IR_HX_MOD, bytes, ir_hx_const(a, COPY_ALIGN)), ir_hx_const(a, 0));
     for (const ir_require *r = l->k->requires; r; r = r->next)
-        if (ir_hx_equal(r->expr, even))
+        if (r->pos.begin == p->pos.begin && ir_hx_equal(r->expr, even))
             return;
     const char *why =
         pkc_arena_printf(a, "rows of %s must be a multiple of %d bytes for bulk copies", p->name, COPY_ALIGN);

@@ -62,7 +62,7 @@ static bool is_local(pkc_symbol_kind kind)
     return kind != PKC_SYM_FN && kind != PKC_SYM_KERNEL && kind != PKC_SYM_MODULE && kind != PKC_SYM_GROUP;
 }
 
-static void check_fresh(resolver *r, pkc_symbol_kind kind, const pkc_name *name)
+void pkc_check_fresh(resolver *r, pkc_symbol_kind kind, const pkc_name *name)
 {
     const pkc_symbol *old = pkc_scope_find(&r->scopes, name->text);
     if (!old)
@@ -80,7 +80,12 @@ static void check_fresh(resolver *r, pkc_symbol_kind kind, const pkc_name *name)
 
 pkc_symbol *pkc_declare(resolver *r, pkc_symbol_kind kind, pkc_name *name)
 {
-    check_fresh(r, kind, name);
+    pkc_check_fresh(r, kind, name);
+    return pkc_add_symbol(r, kind, name);
+}
+
+pkc_symbol *pkc_add_symbol(resolver *r, pkc_symbol_kind kind, pkc_name *name)
+{
     pkc_symbol *s = PKC_NEW(&r->session->arena, pkc_symbol);
     *s = (pkc_symbol){
         .kind = kind, .name = name->text, .span = name->span, .index = r->symbols++, .role = r->role};

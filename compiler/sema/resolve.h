@@ -23,6 +23,9 @@ typedef struct resolver {
 /// Makes the symbol of a declaration and puts it into the innermost scope. Reports a second one of the same
 /// name.
 pkc_symbol *pkc_declare(resolver *r, pkc_symbol_kind kind, pkc_name *name);
+/// Its two halves: the reports, and the symbol.
+void pkc_check_fresh(resolver *r, pkc_symbol_kind kind, const pkc_name *name);
+pkc_symbol *pkc_add_symbol(resolver *r, pkc_symbol_kind kind, pkc_name *name);
 /// Finds what a name means; NULL after a report. Counts as a use.
 pkc_symbol *pkc_use(resolver *r, pkc_name *name);
 /// A use where a value, tile, tensor or pipe is expected.

@@ -74,7 +74,7 @@ static void unknown_fn(resolver *r, const pkc_name *name)
     if (s) {
         d = pkc_diag_error(r->session, PKC_DIAG_NOT_A_FUNCTION, name->span, name->text);
         if (s->span.file)
-            pkc_diag_note(d, s->span, "'%s' is %s, declared here", name->text, pkc_symbol_words(s->kind));
+            pkc_diag_note(d, s->span, "'%s', %s, is declared here", name->text, pkc_symbol_words(s->kind));
         return;
     }
     d = pkc_diag_error(r->session, PKC_DIAG_UNKNOWN_NAME, name->span, name->text);

@@ -120,12 +120,19 @@ static const pkc_symbol *use_pipe(resolver *r, pkc_name *name)
     return NULL;
 }
 
-static void declare_fields(resolver *r, const pkc_stmt *pipe, pkc_varset *fields)
+/// A put or get brings the tiles' names into scope; what they hide is told where it stands. In a get within a
+/// get of the same pipe they hide themselves.
+static void declare_fields(resolver *r, const pkc_stmt *pipe, pkc_span at, pkc_varset *fields)
 {
     const pkc_params *list = &pipe->as.pipe.fields;
     for (size_t i = 0; i < list->len; i++) {
-        pkc_name name = list->data[i]->name;
-        pkc_symbol *s = pkc_declare(r, PKC_SYM_FIELD, &name);
+        pkc_name name = list->data[i]->name, here = {.text = name.text, .span = at};
+        const pkc_symbol *old = pkc_scope_find(&r->scopes, name.text);
+        bool itself = old && old->kind == PKC_SYM_FIELD && old->span.begin == name.span.begin;
+        bool twice = old && old->level == pkc_scope_level(&r->scopes); // told at the pipe
+        if (!itself && !twice)
+            pkc_check_fresh(r, PKC_SYM_FIELD, &here);
+        pkc_symbol *s = pkc_add_symbol(r, PKC_SYM_FIELD, &name);
         pkc_vec_push(&r->session->arena, fields, s);
     }
 }
@@ -136,7 +143,7 @@ static void resolve_put_get(resolver *r, pkc_name *name, pkc_block *body, pkc_va
     *fields = pkc_new_set(r);
     pkc_enter(r, NULL);
     if (pipe && pipe->kind == PKC_SYM_PIPE)
-        declare_fields(r, pipe->pipe, *fields);
+        declare_fields(r, pipe->pipe, name->span, *fields);
     else // after a mistake too: what the body calls its tiles is not known
         pkc_vec_push(&r->session->arena, &r->unknown, *fields);
     pkc_resolve_block(r, body);

@@ -84,14 +84,14 @@ static void resolve_kernel(resolver *r, struct pkc_item_kernel *k)
     pkc_enter(r, NULL);
     declare_consts(r, &k->consts);
     declare_dims(r, &k->params);
+    for (size_t i = 0; i < k->params.len; i++)
+        pkc_declare(r, PKC_SYM_PARAM, &k->params.data[i]->name);
     for (size_t i = 0; i < k->params.len; i++) {
         if (k->params.data[i]->type)
             pkc_resolve_type(r, k->params.data[i]->type, PKC_TYPE_KERNEL);
         if (k->params.data[i]->init)
             pkc_resolve_expr(r, k->params.data[i]->init);
     }
-    for (size_t i = 0; i < k->params.len; i++)
-        pkc_declare(r, PKC_SYM_PARAM, &k->params.data[i]->name);
     pkc_resolve_block(r, k->body);
     pkc_leave(r);
 }
