@@ -48,6 +48,35 @@ static bool check_warps(ir_kernel *k)
     return false;
 }
 
+typedef struct entry_check {
+    ir_kernel *k;
+    int entry; // registers a thread when the kernel starts
+    bool ok;
+} entry_check;
+
+/// ptxas wants room for the operands of one wgmma in the registers of the start, whatever setmaxnreg does
+/// later (C7602).
+static bool check_entry(ir_op *op, void *user)
+{
+    entry_check *c = user;
+    if (op->kind != IR_MMA)
+        return true;
+    int cols = op->out[0].type->cols, need = cols / 2 + IR_REGS_PRODUCT;
+    if (need <= c->entry)
+        return true;
+    pkc_diag_error(c->k->session, PKC_DIAG_PRODUCT_REGISTERS, op->pos, cols, need, ir_plan_threads(c->k),
+                   c->entry);
+    c->ok = false;
+    return true;
+}
+
+static bool check_products(ir_kernel *k, ir_role *role, const ir_options *options)
+{
+    entry_check c = {k, ir_plan_regs(k, role->group, options->regs_per_sm).entry, true};
+    ir_walk(role->body, check_entry, NULL, &c);
+    return c.ok;
+}
+
 bool ir_pass_layout(ir_kernel *k, const ir_options *options)
 {
     bool ok = check_warps(k);
@@ -61,6 +90,6 @@ bool ir_pass_layout(ir_kernel *k, const ir_options *options)
         return false;
     for (ir_group *g = k->groups; g != NULL; g = g->next)
         for (ir_role *r = g->roles; r != NULL; r = r->next)
-            ok = check_registers(k, r, options) && ok;
+            ok = check_registers(k, r, options) && check_products(k, r, options) && ok;
     return ok;
 }

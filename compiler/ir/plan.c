@@ -94,7 +94,7 @@ ir_reg_plan ir_plan_regs(const ir_kernel *k, const ir_group *group, int regs_per
         return plan;
     // The warps beyond this group's own (another group is larger) are helpers too.
     int helper_groups = (ir_plan_threads(k) + 127) / 128 - warps.warpgroups, per_lane = regs_per_sm / 128;
-    int helper = IR_REGS_HELPER;
+    int helper = warps.thin_only ? IR_REGS_HELPER : IR_REGS_HELPER_FULL;
     int consumer = round_down((per_lane - helper * helper_groups) / warps.warpgroups);
     if (warps.thin_only && warps.warpgroups > 2) {
         helper = IR_REGS_HELPER_LOW;
