@@ -227,3 +227,33 @@ void ir_hx_print_text(const ir_hx *a, pkc_buf *out)
         pkc_buf_putc(out, ')');
     }
 }
+
+/// A number for a leaf, by its name and the seed (FNV-1a).
+static int64_t sample_leaf(const ir_hx *a, uint32_t seed)
+{
+    uint32_t h = 2166136261u ^ (uint32_t)a->op ^ (seed * 16777619u);
+    for (const char *c = a->name ? a->name : ""; *c; c++)
+        h = (h ^ (unsigned char)*c) * 16777619u;
+    h ^= h >> 15;
+    return 2048 + (h & 0xffff);
+}
+
+bool ir_hx_sample(const ir_hx *a, uint32_t seed, int64_t *out)
+{
+    int64_t x = 0, y = 0;
+    if (a->op == IR_HX_CONST) {
+        *out = a->value;
+        return true;
+    }
+    if (rows[a->op].arity == 0) {
+        *out = sample_leaf(a, seed);
+        return true;
+    }
+    if (!ir_hx_sample(a->a, seed, &x) || (a->b && !ir_hx_sample(a->b, seed, &y)))
+        return false;
+    if (a->op == IR_HX_NOT) {
+        *out = !x;
+        return true;
+    }
+    return fold_arith(a->op, x, y, out) || fold_logic(a->op, x, y, out);
+}
