@@ -40,7 +40,8 @@ meaning lower_adapt(lower *l, pkc_span span, meaning x, pkc_elem elem)
     bool to_float = pkc_elem_class(elem) == 'f';
     if (ir_const_int(x.v, &i) && !to_float) {
         if (!fits(elem, i)) {
-            pkc_diag_error(l->s, PKC_DIAG_CONSTANT_RANGE, span, (long long)i, pkc_elem_name(elem));
+            const char *text = pkc_arena_printf(l->k->arena, "%lld", (long long)i);
+            pkc_diag_error(l->s, PKC_DIAG_CONSTANT_RANGE, span, text, pkc_elem_name(elem));
             return lower_poison();
         }
         x.v = ir_build_int(&l->b, elem, i);
@@ -117,6 +118,36 @@ static bool join(lower *l, pkc_span span, meaning *x, meaning *y)
     return true;
 }
 
+/// Literals are whole numbers of 64 bits until they meet a type.
+static bool widen(lower *l, pkc_span span, unsigned sub, meaning *x, meaning *y)
+{
+    int64_t a, b, r;
+    if (!ir_const_int(x->v, &a) || !ir_const_int(y->v, &b) || x->v->type->elem == PKC_E_BOOL)
+        return true;
+    bool over = (sub == IR_BIN_ADD && __builtin_add_overflow(a, b, &r)) ||
+                (sub == IR_BIN_SUB && __builtin_sub_overflow(a, b, &r)) ||
+                (sub == IR_BIN_MUL && __builtin_mul_overflow(a, b, &r));
+    if (over) {
+        const char *text = pkc_arena_printf(l->k->arena, "'%s' of %lld and %lld", ir_sub_text(IR_BIN, sub),
+                                            (long long)a, (long long)b);
+        pkc_diag_error(l->s, PKC_DIAG_CONSTANT_RANGE, span, text, "64 bits");
+        return false;
+    }
+    x->v = ir_build_int(&l->b, PKC_E_I64, a);
+    y->v = ir_build_int(&l->b, PKC_E_I64, b);
+    return true;
+}
+
+/// The result of an operation on literals is one.
+static meaning literal_result(lower *l, meaning r)
+{
+    int64_t i;
+    if (ir_const_int(r.v, &i) && r.v->type->elem == PKC_E_I64)
+        return lower_int(l, i);
+    r.literal = true;
+    return r;
+}
+
 /// The host operation of a scalar one; COUNT where there is none.
 static ir_hx_op host_op(unsigned sub)
 {
@@ -191,7 +222,7 @@ meaning lower_arith(lower *l, pkc_span span, unsigned sub, meaning x, meaning y)
     if (lower_is_poison(&x) || lower_is_poison(&y))
         return lower_poison();
     bool literal = x.literal && y.literal;
-    if (!join(l, span, &x, &y))
+    if (!join(l, span, &x, &y) || (literal && !widen(l, span, sub, &x, &y)))
         return lower_poison();
     char class = pkc_elem_class(x.v->type->elem);
     const char *name = ir_sub_text(IR_BIN, sub);
@@ -209,8 +240,7 @@ meaning lower_arith(lower *l, pkc_span span, unsigned sub, meaning x, meaning y)
         return lower_poison();
     meaning r = lower_value(ir_build_bin(&l->b, sub, x.v, y.v));
     r.hx = host_bin(l, host_op(sub), &x, &y);
-    r.literal = literal;
-    return r;
+    return literal ? literal_result(l, r) : r;
 }
 
 static const struct compare_row {
@@ -276,6 +306,9 @@ meaning lower_select(lower *l, pkc_span span, meaning c, meaning x, meaning y)
         return lower_poison();
     }
     bool tile = c.v->type->kind == IR_T_REG;
+    int64_t known;
+    if (ir_const_int(c.v, &known) && ir_type_equal(x.v->type, y.v->type))
+        return known ? x : y;
     const ir_type *a = x.v->type, *b = y.v->type;
     if (tile && a->kind == IR_T_SCALAR) {
         x.v = lower_to_reg(l, span, x, a->elem, 1, 1);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ir/lower_impl.h"
+#include "syntax/syntax.h"
 
 static meaning read_RANK(lower *l)
 {
@@ -137,6 +138,55 @@ static meaning lower_transpose(lower *l, const pkc_expr *e)
     return m;
 }
 
+static bool note_reading(pkc_visitor *v, pkc_expr *e)
+{
+    *(bool *)v->context |= e->kind == PKC_EXPR_INDEX || (e->kind == PKC_EXPR_CALL && e->as.call.fn);
+    return true;
+}
+
+/// Whether the expression may read memory, which must not happen where the left side of && or || decides.
+static bool may_read(const pkc_expr *e)
+{
+    bool found = false;
+    pkc_visitor v = {.expr = note_reading, .context = &found};
+    pkc_walk_expr(&v, (pkc_expr *)e);
+    return found;
+}
+
+/// a && b as `if a { b } else { false }`, a || b as `if a { true } else { b }`.
+static meaning lower_guarded(lower *l, const pkc_expr *e, meaning x)
+{
+    bool both = e->as.binary.op == PKC_BINARY_AND;
+    ir_op *op = ir_build_if(&l->b, x.v, 1, &x.v->type);
+    ir_builder old = l->b;
+    l->b = (ir_builder){.kernel = l->k, .region = &op->reg[both ? 0 : 1], .pos = old.pos};
+    meaning y = lower_operand(l, e->as.binary.right);
+    bool ok = !lower_is_poison(&y) && ir_type_equal(y.v->type, x.v->type);
+    if (!ok && !lower_is_poison(&y))
+        pkc_diag_error(l->s, PKC_DIAG_TYPE_MISMATCH, e->span, lower_describe(l, &x), lower_describe(l, &y));
+    ir_build_yield(&l->b, 1, ok ? &y.v : &x.v);
+    l->b.region = &op->reg[both ? 1 : 0];
+    ir_value *known = ir_build_int(&l->b, PKC_E_BOOL, !both);
+    ir_build_yield(&l->b, 1, &known);
+    l->b = old;
+    return ok ? lower_value(&op->out[0]) : lower_poison();
+}
+
+static meaning lower_binary_expr(lower *l, const pkc_expr *e)
+{
+    pkc_binary_op op = e->as.binary.op;
+    meaning x = lower_operand(l, e->as.binary.left);
+    bool logic = op == PKC_BINARY_AND || op == PKC_BINARY_OR;
+    bool truth =
+        logic && !lower_is_poison(&x) && x.v->type->kind == IR_T_SCALAR && x.v->type->elem == PKC_E_BOOL;
+    int64_t known;
+    if (truth && ir_const_int(x.v, &known) && known == (op == PKC_BINARY_OR))
+        return x; // decided: the right side is dead
+    if (truth && !ir_const_int(x.v, &known) && may_read(e->as.binary.right))
+        return lower_guarded(l, e, x);
+    return lower_binary(l, e->span, op, x, lower_operand(l, e->as.binary.right));
+}
+
 static meaning lower_expr_kind(lower *l, const pkc_expr *e)
 {
     switch (e->kind) {
@@ -146,14 +196,11 @@ static meaning lower_expr_kind(lower *l, const pkc_expr *e)
         return lower_float(l, e);
     case PKC_EXPR_NAME:
         return lower_name(l, &e->as.name.name);
-    case PKC_EXPR_UNARY: {
-        meaning x = lower_operand(l, e->as.unary.operand);
-        return lower_unary(l, e->span, e->as.unary.op == PKC_UNARY_NEG ? IR_UN_NEG : IR_UN_NOT, x);
-    }
-    case PKC_EXPR_BINARY: {
-        meaning x = lower_operand(l, e->as.binary.left);
-        return lower_binary(l, e->span, e->as.binary.op, x, lower_operand(l, e->as.binary.right));
-    }
+    case PKC_EXPR_UNARY:
+        return lower_unary(l, e->span, e->as.unary.op == PKC_UNARY_NEG ? IR_UN_NEG : IR_UN_NOT,
+                           lower_operand(l, e->as.unary.operand));
+    case PKC_EXPR_BINARY:
+        return lower_binary_expr(l, e);
     case PKC_EXPR_CALL:
         return lower_call(l, e);
     case PKC_EXPR_INDEX:

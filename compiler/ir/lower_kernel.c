@@ -76,7 +76,8 @@ static void lower_consts(lower *l, const pkc_params *consts)
         bool ok = lower_constant(l, p->init, "a const parameter's default", &c->value) |
                   overridden(l, c->name, &c->value);
         if (ok && (c->value < INT32_MIN || c->value > INT32_MAX)) {
-            pkc_diag_error(l->s, PKC_DIAG_CONSTANT_RANGE, p->span, (long long)c->value, "i32");
+            const char *text = pkc_arena_printf(l->k->arena, "%lld", (long long)c->value);
+            pkc_diag_error(l->s, PKC_DIAG_CONSTANT_RANGE, p->span, text, "i32");
             ok = false;
         }
         lower_bind(l, &p->name, ok ? lower_int(l, c->value) : lower_poison());
@@ -103,6 +104,8 @@ static void declare_dim(lower *l, const pkc_expr *e)
     op->attr.name = sym->name;
     meaning m = lower_value(&op->out[0]);
     m.hx = ir_hx_dim(k->arena, sym->name);
+    const ir_hx *some = ir_hx_bin(k->arena, IR_HX_LE, ir_hx_const(k->arena, 1), m.hx);
+    lower_add_require(l, some, "a dimension is at least 1", e->span, true);
     lower_bind(l, &e->as.name.name, m);
 }
 

@@ -342,12 +342,33 @@ static bool declare_field(lower *l, const pkc_param *p, ir_field *f)
     return true;
 }
 
+static bool is_taken(const ir_kernel *k, pkc_str name)
+{
+    for (const ir_pipe *p = k->pipes; p; p = p->next)
+        if (p->name == name)
+            return true;
+    for (const ir_shared *s = k->shared; s; s = s->next)
+        if (s->name == name)
+            return true;
+    return false;
+}
+
+/// Two groups may each have a pipe of one name, and a function that has one may be called twice: those of the
+/// IR are told apart by a number.
+static pkc_str fresh_name(lower *l, pkc_str name)
+{
+    pkc_str fresh = name;
+    for (int n = 1; is_taken(l->k, fresh); n++)
+        fresh = pkc_session_str(l->s, pkc_arena_printf(l->k->arena, "%s.%d", name, n));
+    return fresh;
+}
+
 static void lower_pipe(lower *l, const pkc_stmt *s)
 {
     const struct pkc_stmt_pipe *d = &s->as.pipe;
     ir_pipe *p = PKC_NEW(l->k->arena, ir_pipe);
     int64_t slots = 1;
-    *p = (ir_pipe){.name = d->name.text, .group = l->group, .pos = s->span};
+    *p = (ir_pipe){.name = fresh_name(l, d->name.text), .group = l->group, .pos = s->span};
     bool ok = lower_constant(l, d->slots, "the number of slots", &slots);
     if (ok && (slots < 1 || slots > 64)) {
         pkc_diag_error(l->s, PKC_DIAG_BAD_COUNT, d->slots->span, "the number of slots", (long long)slots,
@@ -372,8 +393,12 @@ static void lower_pipe(lower *l, const pkc_stmt *s)
 static meaning build_shared(lower *l, const ir_field *f)
 {
     ir_shared *x = PKC_NEW(l->k->arena, ir_shared);
-    *x = (ir_shared){
-        .name = f->name, .elem = f->elem, .rows = f->rows, .cols = f->cols, .role = l->role, .pos = f->pos};
+    *x = (ir_shared){.name = fresh_name(l, f->name),
+                     .elem = f->elem,
+                     .rows = f->rows,
+                     .cols = f->cols,
+                     .role = l->role,
+                     .pos = f->pos};
     x->next = l->k->shared;
     l->k->shared = x;
     const ir_type *type = ir_type_tile(l->k, f->elem, f->rows, f->cols, IR_LAY_UNKNOWN, false);
