@@ -76,7 +76,7 @@ static int options(const choice *c)
 
 static int loop_count(const game *g, int option)
 {
-    const int counts[] = {2, 1, g->most_slots + 1, 0};
+    const int counts[] = {2, 1, 2 * g->most_slots + 1, 0};
     return counts[option];
 }
 
