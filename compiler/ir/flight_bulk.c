@@ -57,10 +57,30 @@ static bool check_block(ir_op *op, void *user)
     return c->ok;
 }
 
+typedef struct site_count {
+    const ir_pipe *pipe;
+    int n;
+} site_count;
+
+static bool count_site(ir_op *op, void *user)
+{
+    site_count *c = user;
+    c->n += is_site(op) && ir_in(op, 0)->type->pipe == c->pipe;
+    return true;
+}
+
+/// Slots are filled in turn, so every get of the pipe must pass the held ones on.
+static bool all_are_sites(const bulk *s, const ir_pipe *pipe)
+{
+    site_count c = {pipe, 0};
+    ir_walk(s->f->role->body, count_site, NULL, &c);
+    return c.n == ir_count_gets(s->f->role->body, pipe);
+}
+
 /// Slots that may be held back while the role waits for anything it waits for.
 static int depth_of(const bulk *s, const ir_pipe *pipe)
 {
-    block_check c = {s, pipe, s->f->late};
+    block_check c = {s, pipe, s->f->late && all_are_sites(s, pipe)};
     ir_walk(s->f->role->body, check_block, NULL, &c);
     return c.ok ? pipe->slots / 2 : 0;
 }

@@ -241,6 +241,13 @@ static bool has_waited(const ir_op *at)
     return op != NULL && op->kind == IR_MMA_WAIT && op->attr.i <= 1;
 }
 
+/// Slots are filled in turn: one that is held while later ones are got and freed would keep the putter from
+/// the next round. So every get of the pipe in the loop must be one that passes the held slot on.
+static bool gets_only_here(const ring *r)
+{
+    return ir_count_gets(&r->loop->reg[0], r->pipe) == (int)r->sites.len;
+}
+
 /// In the loop each site frees the slot of the one before it; behind the loop the last one is freed.
 static void make_late(releaser *s, ring *r)
 {
@@ -287,5 +294,9 @@ void ir_flight_release(ir_flight *f)
             wait_here(&s, t);
     }
     for (size_t i = 0; i < rings.len; i++)
-        make_late(&s, rings.data[i]);
+        if (gets_only_here(rings.data[i]))
+            make_late(&s, rings.data[i]);
+        else
+            for (size_t j = 0; j < rings.data[i]->sites.len; j++)
+                wait_here(&s, &rings.data[i]->sites.data[j]);
 }

@@ -40,6 +40,17 @@ bool ir_has_access(const ir_op *op, ir_op_kind kind, const ir_value *slot)
     return false;
 }
 
+int ir_count_gets(const ir_region *region, const ir_pipe *pipe)
+{
+    int n = 0;
+    for (const ir_op *op = region->first; op != NULL; op = op->next) {
+        n += op->kind == IR_PIPE_WAIT && op->sub == IR_SIDE_FULL && op->out[0].type->pipe == pipe;
+        for (int r = 0; r < op->n_reg; r++)
+            n += ir_count_gets(&op->reg[r], pipe);
+    }
+    return n;
+}
+
 bool ir_region_has(const ir_region *region, ir_op_kind kind)
 {
     for (const ir_op *op = region->first; op != NULL; op = op->next)

@@ -99,6 +99,46 @@ static const char copies[] =
     "  }\n"
     "}\n";
 
+static const char unrolled[] =
+    "kernel unrolled<S = 4, O = 2, J = 2>(A: bf16[M, K], B: bf16[K, N], C: bf16[M, N]) {\n"
+    "  pipe ab[S] { a: bf16[128, 64]; b: bf16[64, J * 64]; }\n"
+    "  pipe out[O] { c: bf16[128, 64]; }\n"
+    "  for t in worker .. cdiv(M, 128) step workers {\n"
+    "    loader { for k in 0 .. cdiv(K, 64) { for const u in 0 .. 2 {\n"
+    "      put ab { load_async(a, A[t, 2 * k + u]); load_async(b, B[2 * k + u, 0]); } } } }\n"
+    "    consumer(2) {\n"
+    "      var acc: f32[128, J * 64] = 0, sum: f32[128, J * 64] = 0;\n"
+    "      for k in 0 .. cdiv(K, 64) {\n"
+    "        get ab { mma(acc, a, b); mma(sum, a, b); }\n"
+    "        get ab { mma(acc, a, b); }\n"
+    "      }\n"
+    "      for const j in 0 .. J { put out { store(c, acc[:, j:64] + sum[:, j:64]); } }\n"
+    "    }\n"
+    "    storer { for const j in 0 .. J { get out { store_async(C[t, j], c); } } }\n"
+    "  }\n"
+    "}\n";
+
+static const char split[] =
+    "kernel split<S = 4, O = 2, J = 2>(A: bf16[M, K], B: bf16[K, N], C: bf16[M, N]) {\n"
+    "  pipe ab[S] { a: bf16[128, 64]; b: bf16[64, J * 64]; }\n"
+    "  pipe out[O] { c: bf16[128, J * 64]; }\n"
+    "  for t in worker .. cdiv(M, 128) step workers {\n"
+    "    loader {\n"
+    "      for i in 0 .. 2 { for k in 0 .. cdiv(K, 64) { put ab { load_async(a, A[t, k]); load_async(b, B[i, "
+    "k]); } } }\n"
+    "      put ab { load_async(a, A[t, 0]); load_async(b, B[0, 0]); }\n"
+    "      for k in 0 .. cdiv(K, 64) { put ab { load_async(a, A[t, k]); load_async(b, B[7, k]); } } }\n"
+    "    consumer(2) {\n"
+    "      var acc: f32[128, J * 64] = 0;\n"
+    "      for i in 0 .. 2 { for k in 0 .. cdiv(K, 64) { get ab { mma(acc, a, b); } } }\n"
+    "      get ab { mma(acc, a, b); }\n"
+    "      for k in 0 .. cdiv(K, 64) { get ab { mma(acc, a, b); } }\n"
+    "      put out { store(c, acc); }\n"
+    "    }\n"
+    "    storer { get out { store_async(C[t, 0], c); } }\n"
+    "  }\n"
+    "}\n";
+
 static void define(pkc_session *s, const char *name, int64_t value)
 {
     pkc_define d = {.name = pkc_session_str(s, name), .value = value};
@@ -122,7 +162,10 @@ static ir_kernel *compile(pkc_session *s, const char *text, int slots, int outs,
 static outcome run(pkc_session *s, ir_kernel *k, const ir_options *options, const game_sizes *sizes)
 {
     pkc_buf why = {0};
-    assert_true(ir_run_passes(k, options, IR_PASS_PLACE, NULL, NULL));
+    if (!ir_run_passes(k, options, IR_PASS_PLACE, NULL, NULL)) {
+        pkc_diags_render_text(s, false, &why);
+        fail_msg("%s", pkc_buf_cstr(&why));
+    }
     if (!ir_verify(k, &why))
         fail_msg("%s", pkc_buf_cstr(&why));
     trace traces[MAX_ROLES];
@@ -208,11 +251,26 @@ static void test_copies(void **state)
     compare_all(copies, shapes, 3);
 }
 
+static void test_unrolled(void **state)
+{
+    static const shape shapes[] = {{4, 2, 2}, {2, 1, 1}, {1, 1, 1}};
+    (void)state;
+    compare_all(unrolled, shapes, 3);
+}
+
+static void test_split(void **state)
+{
+    static const shape shapes[] = {{4, 2, 2}, {2, 1, 1}, {1, 1, 1}};
+    (void)state;
+    compare_all(split, shapes, 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gemm),     cmocka_unit_test(test_two_pipes), cmocka_unit_test(test_attention),
-        cmocka_unit_test(test_branches), cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_branches), cmocka_unit_test(test_copies),    cmocka_unit_test(test_unrolled),
+        cmocka_unit_test(test_split),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
