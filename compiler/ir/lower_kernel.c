@@ -235,11 +235,12 @@ static void lower_require(lower *l, const pkc_stmt *s)
     const ir_hx *hx = lower_hx(l, s->as.require.condition, "a requirement");
     if (!hx)
         return;
-    lower_add_require(l, hx, s->as.require.message.text, s->span, true);
-    if (!ir_hx_is_const(hx, &v))
+    if (!ir_hx_is_const(hx, &v)) {
+        lower_add_require(l, hx, s->as.require.message.text, s->span, true);
         lower_add_require(l, hx, s->as.require.message.text, s->span, false);
-    else if (!v)
+    } else if (!v) {
         pkc_diag_error(l->s, PKC_DIAG_BAD_PARAMETER, s->span, s->as.require.message.text);
+    }
 }
 
 // ---- groups and roles ----------------------------------------------------------------------------------

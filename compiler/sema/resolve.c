@@ -116,6 +116,8 @@ pkc_symbol *pkc_use(resolver *r, pkc_name *name)
     if (!s) {
         pkc_diag *d = pkc_diag_error(r->session, PKC_DIAG_UNKNOWN_NAME, name->span, name->text);
         pkc_suggest_name(r, d, name);
+        if (r->in_dims)
+            pkc_diag_help(d, "a tensor with '%s' alone as one of its dimensions declares it", name->text);
         return NULL;
     }
     name->sym = s;

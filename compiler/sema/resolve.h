@@ -17,6 +17,7 @@ typedef struct resolver {
     pkc_varsets frames;   // by level: the set of what is assigned there
     pkc_varsets unknown;  // fields of the pipes around whose tiles only the call knows
     uint32_t symbols;     // made so far
+    bool in_dims;         // in the dimensions of a kernel's parameters
 } resolver;
 
 // ---- names (resolve.c)

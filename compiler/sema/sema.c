@@ -87,8 +87,10 @@ static void resolve_kernel(resolver *r, struct pkc_item_kernel *k)
     for (size_t i = 0; i < k->params.len; i++)
         pkc_declare(r, PKC_SYM_PARAM, &k->params.data[i]->name);
     for (size_t i = 0; i < k->params.len; i++) {
+        r->in_dims = true;
         if (k->params.data[i]->type)
             pkc_resolve_type(r, k->params.data[i]->type, PKC_TYPE_KERNEL);
+        r->in_dims = false;
         if (k->params.data[i]->init)
             pkc_resolve_expr(r, k->params.data[i]->init);
     }
