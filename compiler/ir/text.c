@@ -35,14 +35,10 @@ const ir_member ir_role_members[] = {
     END,
 };
 const ir_member ir_place_members[] = {
-    MEMBER(ir_placement, threads, INT, 0),
-    MEMBER(ir_placement, entry_regs, INT, 0),
-    MEMBER(ir_placement, helper_regs, INT, 0),
-    MEMBER(ir_placement, keeper_warp, INT, 0),
-    MEMBER(ir_placement, smem, INT64, 0),
-    MEMBER(ir_placement, scratch, INT64, 0),
-    MEMBER(ir_placement, scratch_bytes, INT64, 0),
-    END,
+    MEMBER(ir_placement, threads, INT, 0),         MEMBER(ir_placement, entry_regs, INT, 0),
+    MEMBER(ir_placement, helper_regs, INT, 0),     MEMBER(ir_placement, keeper_warp, INT, 0),
+    MEMBER(ir_placement, smem, INT64, 0),          MEMBER(ir_placement, scratch, INT64, 0),
+    MEMBER(ir_placement, scratch_bytes, INT64, 0), END,
 };
 const ir_member ir_kernel_members[] = {
     MEMBER(ir_kernel, has_signals, BOOL, 0),     MEMBER(ir_kernel, has_barrier, BOOL, 0),
