@@ -2,7 +2,7 @@
 // The token game: bodies run against each other as abstract processes with bounded pipes. Each pipe has one
 // putter and hands its slots on in order, and conditions are the same for every role, so the network is
 // deterministic: one schedule decides for each choice of loop counts and branches. Counts 0, 1, 2 and one
-// more than the largest pipe are tried for each loop, both outcomes for each condition.
+// more than the largest pipe are tried for what each loop count is made of, both outcomes for each condition.
 #include <string.h>
 
 #include "ir/agree.h"
@@ -17,10 +17,11 @@ typedef struct event {
 } event;
 typedef PKC_VEC(event) events;
 
-/// A loop's or condition's key and the number chosen for it.
+/// A number that loop counts are made of (an atom of their normal forms) or a condition, and what is chosen
+/// for it. Counts that are made of the same atoms stay in proportion: 2 n and n.
 typedef struct choice {
     pkc_str key;
-    bool loop;
+    bool atom;
     int value;
 } choice;
 
@@ -44,40 +45,53 @@ enum { MOST_PLAYS = 256, MOST_EVENTS = 20000 };
 
 // ---- choices -------------------------------------------------------------------------------------------
 
-static choice *find_choice(game *g, pkc_str key, bool loop)
+static choice *find_choice(game *g, pkc_str key, bool atom)
 {
     for (size_t i = 0; i < g->choices.len; i++)
-        if (g->choices.data[i].key == key && g->choices.data[i].loop == loop)
+        if (g->choices.data[i].key == key && g->choices.data[i].atom == atom)
             return &g->choices.data[i];
-    pkc_vec_push(g->k->arena, &g->choices, ((choice){key, loop, 0}));
+    pkc_vec_push(g->k->arena, &g->choices, ((choice){key, atom, 0}));
     return &g->choices.data[g->choices.len - 1];
 }
 
 static void collect(game *g, const ir_trace *t)
 {
     for (; t; t = t->next) {
-        if (t->kind != IR_TRACE_USE)
-            find_choice(g, t->key, t->kind == IR_TRACE_LOOP);
+        if (t->kind == IR_TRACE_IF)
+            find_choice(g, t->key, false);
+        for (int i = 0; t->kind == IR_TRACE_LOOP && i < t->trips.n; i++)
+            for (int j = 0; j < t->trips.terms[i].n; j++)
+                find_choice(g, t->trips.terms[i].atoms[j], true);
         collect(g, t->inner);
         collect(g, t->other);
     }
 }
 
-/// Loops of constant count have that one.
-static bool fixed_count(game *g, const ir_trace *t, int64_t *n)
-{
-    return ir_norm_is_const(t->trips, n) && *n <= 4 * g->most_slots;
-}
-
 static int options(const choice *c)
 {
-    return c->loop ? 4 : 2;
+    return c->atom ? 4 : 2;
 }
 
-static int loop_count(const game *g, int option)
+static int atom_value(const game *g, int option)
 {
-    const int counts[] = {2, 1, 2 * g->most_slots + 1, 0};
-    return counts[option];
+    const int values[] = {2, 1, 2 * g->most_slots + 1, 0};
+    return values[option];
+}
+
+/// How often a loop runs with the values chosen: at least 0, and no more than shows whether pipes of that
+/// size can stand still.
+static int64_t loop_count(game *g, ir_norm trips)
+{
+    double sum = 0;
+    for (int i = 0; i < trips.n; i++) {
+        const ir_term *t = &trips.terms[i];
+        double product = (double)t->num / (double)t->den;
+        for (int j = 0; j < t->n; j++)
+            product *= atom_value(g, find_choice(g, t->atoms[j], true)->value);
+        sum += product;
+    }
+    double most = 8.0 * g->most_slots + 8;
+    return (int64_t)(sum < 0 ? 0 : sum > most ? most : sum);
 }
 
 /// The next combination; false when all have been. Beyond MOST_PLAYS of them every choice steps alike, so
@@ -113,7 +127,6 @@ static void add_event(game *g, events *out, event_kind kind, const ir_op *op)
 
 static void unroll_one(game *g, events *out, const ir_trace *t)
 {
-    int64_t n;
     if (t->kind == IR_TRACE_USE) {
         bool put = t->op->kind == IR_PUT;
         add_event(g, out, put ? TAKE_FREE : TAKE_FULL, t->op);
@@ -122,8 +135,7 @@ static void unroll_one(game *g, events *out, const ir_trace *t)
     } else if (t->kind == IR_TRACE_IF) {
         unroll(g, out, find_choice(g, t->key, false)->value == 0 ? t->inner : t->other);
     } else {
-        if (!fixed_count(g, t, &n))
-            n = loop_count(g, find_choice(g, t->key, true)->value);
+        int64_t n = loop_count(g, t->trips);
         for (int64_t i = 0; i < n && !g->too_long; i++)
             unroll(g, out, t->inner);
     }
