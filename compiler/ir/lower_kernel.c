@@ -73,8 +73,8 @@ static void lower_consts(lower *l, const pkc_params *consts)
         const pkc_param *p = consts->data[i];
         ir_const *c = PKC_NEW(l->k->arena, ir_const);
         c->name = p->name.text;
-        bool ok = lower_constant(l, p->init, "a const parameter's default", &c->value) |
-                  overridden(l, c->name, &c->value);
+        bool ok = overridden(l, c->name, &c->value) ||
+                  lower_constant(l, p->init, "a const parameter's default", &c->value);
         if (ok && (c->value < INT32_MIN || c->value > INT32_MAX)) {
             const char *text = pkc_arena_printf(l->k->arena, "%lld", (long long)c->value);
             pkc_diag_error(l->s, PKC_DIAG_CONSTANT_RANGE, p->span, text, "i32");
@@ -304,7 +304,7 @@ static ir_role *role_of(lower *l, const pkc_stmt *s)
     int64_t count = 1;
     if (d->count && !lower_constant(l, d->count, "the count of a role", &count))
         return NULL;
-    if (count < 1 || count > row->most) {
+    if (d->count && (count < 1 || count > row->most)) {
         pkc_diag_error(l->s, PKC_DIAG_BAD_COUNT, d->count->span, "the count of a role", (long long)count,
                        pkc_arena_printf(l->k->arena, "from 1 to %d %s", row->most, row->unit));
         return NULL;

@@ -94,11 +94,12 @@ static void require_count(lower *l, const meaning *hi, pkc_span span)
     lower_add_require(l, ok, "too many tasks for one launch", span, false);
 }
 
-static ir_value *loop_step(lower *l, const pkc_stmt *s)
+static ir_value *loop_step(lower *l, const pkc_expr *e)
 {
-    const pkc_expr *e = s->as.for_.step;
     int64_t v;
-    ir_value *step = e ? lower_index(l, e) : ir_build_int(&l->b, PKC_E_I32, 1);
+    if (!e)
+        return ir_build_int(&l->b, PKC_E_I32, 1);
+    ir_value *step = lower_index(l, e);
     if (step && ir_const_int(step, &v) && v < 1) {
         pkc_diag_error(l->s, PKC_DIAG_BAD_COUNT, e->span, "the step of a loop", (long long)v, "at least 1");
         return NULL;
@@ -115,7 +116,7 @@ static void lower_for(lower *l, const pkc_stmt *s)
     }
     ir_value *lo = lower_index(l, f->from);
     meaning end = lower_operand(l, f->to);
-    ir_value *hi = lower_as_index(l, f->to->span, end), *step = loop_step(l, s);
+    ir_value *hi = lower_as_index(l, f->to->span, end), *step = loop_step(l, f->step);
     if (!lo || !hi || !step)
         return;
     require_count(l, &end, f->to->span);

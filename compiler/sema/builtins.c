@@ -4,7 +4,7 @@
 #include <string.h>
 
 static const pkc_builtin rows[] = {
-#define PKC_BUILTIN(id, name, args, place, doc) {PKC_BUILTIN_##id, #name, doc, args, PKC_PLACE_##place},
+#define PKC_BUILTIN(id, name, args, place, doc) {#name, doc, args, PKC_BUILTIN_##id, PKC_PLACE_##place},
 #include "sema/builtins.def"
 #undef PKC_BUILTIN
 };

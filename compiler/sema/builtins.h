@@ -18,9 +18,9 @@ typedef enum pkc_place_kind { PKC_PLACE_ANY, PKC_PLACE_ROLE, PKC_PLACE_PUT } pkc
 #define PKC_BUILTIN_MAX_ARGS 5
 
 typedef struct pkc_builtin {
-    pkc_builtin_id id;
     const char *name, *doc;
     const char *args; // as in builtins.def
+    pkc_builtin_id id;
     pkc_place_kind place;
 } pkc_builtin;
 

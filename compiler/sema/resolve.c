@@ -7,8 +7,7 @@
 #include "sema/builtins.h"
 #include "sema/elems.h"
 
-// ---- did you mean
-// ------------------------------------------------------------------------------------------
+// ---- did you mean -------------------------------------------------------------------------------------
 
 typedef struct guess {
     const char *wrong, *name;
@@ -54,8 +53,7 @@ void pkc_suggest_type(pkc_diag *d, const pkc_name *name)
     suggest(d, &g, name);
 }
 
-// ---- declarations
-// ------------------------------------------------------------------------------------------
+// ---- declarations -------------------------------------------------------------------------------------
 
 static bool is_local(pkc_symbol_kind kind)
 {
@@ -94,8 +92,7 @@ pkc_symbol *pkc_add_symbol(resolver *r, pkc_symbol_kind kind, pkc_name *name)
     return s;
 }
 
-// ---- uses
-// --------------------------------------------------------------------------------------------------
+// ---- uses ---------------------------------------------------------------------------------------------
 
 /// In a put or get of a pipe that the function was given, a name that means nothing else is one of its tiles.
 static pkc_symbol *guess_field(resolver *r, pkc_name *name)
@@ -175,8 +172,7 @@ void pkc_assign_name(resolver *r, pkc_name *name)
     note_assigned(r, s);
 }
 
-// ---- scopes
-// ------------------------------------------------------------------------------------------------
+// ---- scopes -------------------------------------------------------------------------------------------
 
 pkc_varset *pkc_new_set(resolver *r)
 {

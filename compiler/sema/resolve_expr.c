@@ -6,8 +6,7 @@
 #include "sema/elems.h"
 #include "sema/resolve.h"
 
-// ---- calls
-// -------------------------------------------------------------------------------------------------
+// ---- calls --------------------------------------------------------------------------------------------
 
 static bool is_word(const pkc_expr *e, const char *word)
 {
@@ -175,18 +174,19 @@ static void resolve_call(resolver *r, pkc_expr *e)
     }
 }
 
-// ---- other expressions
-// -------------------------------------------------------------------------------------
+// ---- other expressions --------------------------------------------------------------------------------
 
 static void resolve_index(resolver *r, pkc_expr *e)
 {
     pkc_resolve_expr(r, e->as.index.base);
     for (size_t i = 0; i < e->as.index.indices.len; i++) {
         pkc_index *x = e->as.index.indices.data[i];
-        pkc_expr *parts[] = {x->at, x->end, x->size};
-        for (size_t j = 0; j < sizeof parts / sizeof *parts; j++)
-            if (parts[j])
-                pkc_resolve_expr(r, parts[j]);
+        if (x->at)
+            pkc_resolve_expr(r, x->at);
+        if (x->end)
+            pkc_resolve_expr(r, x->end);
+        if (x->size)
+            pkc_resolve_expr(r, x->size);
     }
 }
 
@@ -241,8 +241,7 @@ void pkc_resolve_expr(resolver *r, pkc_expr *e)
     }
 }
 
-// ---- types
-// -------------------------------------------------------------------------------------------------
+// ---- types --------------------------------------------------------------------------------------------
 
 static void check_elem(resolver *r, const pkc_name *name, pkc_type_place place)
 {

@@ -13,8 +13,7 @@ void pkc_resolve_block(resolver *r, pkc_block *block)
     pkc_leave(r);
 }
 
-// ---- declarations and assignments
-// --------------------------------------------------------------------------
+// ---- declarations and assignments ---------------------------------------------------------------------
 
 /// A name is known after its own declaration only: `let x = x + 1` means an outer x.
 static void resolve_bindings(resolver *r, pkc_bindings *list, pkc_symbol_kind kind)
@@ -62,8 +61,7 @@ static void resolve_shared(resolver *r, pkc_param *p)
     pkc_declare(r, PKC_SYM_SHARED, &p->name);
 }
 
-// ---- loops and branches
-// ------------------------------------------------------------------------------------
+// ---- loops and branches -------------------------------------------------------------------------------
 
 static void resolve_if(resolver *r, struct pkc_stmt_if_ *s)
 {
@@ -89,8 +87,7 @@ static void resolve_for(resolver *r, struct pkc_stmt_for_ *s)
     pkc_leave(r);
 }
 
-// ---- pipes, roles, groups
-// ----------------------------------------------------------------------------------
+// ---- pipes, roles, groups -----------------------------------------------------------------------------
 
 static void resolve_pipe(resolver *r, pkc_stmt *s)
 {

@@ -6,8 +6,7 @@
 
 #include "sema/resolve.h"
 
-// ---- kernels
-// -----------------------------------------------------------------------------------------------
+// ---- kernels ------------------------------------------------------------------------------------------
 
 static const char *const attributes[] = {"no_entry_wait", "no_exit_barrier"};
 
@@ -98,8 +97,7 @@ static void resolve_kernel(resolver *r, struct pkc_item_kernel *k)
     pkc_leave(r);
 }
 
-// ---- functions
-// ---------------------------------------------------------------------------------------------
+// ---- functions ----------------------------------------------------------------------------------------
 
 static void resolve_function(resolver *r, struct pkc_item_fn *f)
 {
@@ -116,8 +114,7 @@ static void resolve_function(resolver *r, struct pkc_item_fn *f)
     pkc_leave(r);
 }
 
-// ---- modules
-// -----------------------------------------------------------------------------------------------
+// ---- modules ------------------------------------------------------------------------------------------
 
 /// Items know each other whatever their order.
 static void declare_item(resolver *r, pkc_item *item)

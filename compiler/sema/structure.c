@@ -39,8 +39,14 @@ static void note_fact(pkc_span *fact, pkc_span span)
         *fact = span;
 }
 
-// ---- calls
-// -------------------------------------------------------------------------------------------------
+/// What a callee asks, its caller asks too.
+static void pass_on(pkc_span *fact, pkc_span callee, pkc_span call)
+{
+    if (callee.file)
+        note_fact(fact, call);
+}
+
+// ---- calls --------------------------------------------------------------------------------------------
 
 static void outside_roles(walk *w, pkc_span span, const char *what, pkc_span cause)
 {
@@ -109,11 +115,10 @@ static void check_fn(walk *w, const pkc_expr *e)
         misplaced(w, e->span, "a call of a function that asks for 'worker'", "outside the groups");
     if (!w->facts)
         return;
-    const pkc_span *from[] = {&f->roles, &f->pipe, &f->barrier, &f->worker};
-    pkc_span *to[] = {&w->facts->roles, &w->facts->pipe, &w->facts->barrier, &w->facts->worker};
-    for (size_t i = 0; i < sizeof from / sizeof *from; i++)
-        if (from[i]->file)
-            note_fact(to[i], e->span);
+    pass_on(&w->facts->roles, f->roles, e->span);
+    pass_on(&w->facts->pipe, f->pipe, e->span);
+    pass_on(&w->facts->barrier, f->barrier, e->span);
+    pass_on(&w->facts->worker, f->worker, e->span);
 }
 
 /// worker and workers count within a group.
@@ -142,8 +147,7 @@ static bool check_expr(pkc_visitor *v, pkc_expr *e)
     return true;
 }
 
-// ---- statements
-// --------------------------------------------------------------------------------------------
+// ---- statements ---------------------------------------------------------------------------------------
 
 static void walk_inner(walk *w, pkc_block *block)
 {
@@ -320,8 +324,7 @@ static bool check_stmt(pkc_visitor *v, pkc_stmt *s)
     return false;
 }
 
-// ---- items
-// -------------------------------------------------------------------------------------------------
+// ---- items --------------------------------------------------------------------------------------------
 
 static walk walk_of(pkc_session *session)
 {
@@ -358,8 +361,7 @@ static void check_function(pkc_session *session, struct pkc_item_fn *f)
         pkc_diag_error(session, PKC_DIAG_NO_RETURN, f->name.span, f->name.text);
 }
 
-// ---- callees first
-// -----------------------------------------------------------------------------------------
+// ---- callees first ------------------------------------------------------------------------------------
 
 typedef struct node {
     pkc_item *fn;
@@ -460,8 +462,7 @@ void pkc_check_structure(pkc_session *session, pkc_program *program)
     }
 }
 
-// ---- questions
-// ---------------------------------------------------------------------------------------------
+// ---- questions ----------------------------------------------------------------------------------------
 
 static bool find_role_stmt(pkc_visitor *v, pkc_stmt *s)
 {
