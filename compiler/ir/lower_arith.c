@@ -55,12 +55,32 @@ meaning lower_adapt(lower *l, pkc_span span, meaning x, pkc_elem elem)
     return x;
 }
 
+bool lower_fits(lower *l, pkc_span span, int64_t rows, int64_t cols)
+{
+    // More than the registers of a worker hold, 64K of 4 bytes. An op on WORK_ELEMS elements counts as a
+    // statement.
+    enum { MOST_ELEMS = 1 << 18, WORK_ELEMS = 1 << 11 };
+    l->work += rows * cols / WORK_ELEMS;
+    if (rows * cols <= MOST_ELEMS)
+        return true;
+    pkc_diag_error(l->s, PKC_DIAG_BAD_COUNT, span, "the number of elements", (long long)(rows * cols),
+                   "at most 262144");
+    return false;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 ir_value *lower_to_reg(lower *l, pkc_span span, meaning x, pkc_elem elem, int32_t rows, int32_t cols)
 {
     x = lower_adapt(l, span, x, elem);
     if (x.kind != MEAN_VALUE)
         return NULL;
     const ir_type *t = x.v->type;
+    if (!lower_fits(l, span, rows, cols))
+        return NULL;
     if (t->elem != elem) {
         const ir_type *want = ir_type_reg(l->k, elem, rows, cols, (ir_dist){0});
         meaning w = lower_value(&(ir_value){.type = want});
@@ -88,6 +108,27 @@ ir_value *lower_to_reg(lower *l, pkc_span span, meaning x, pkc_elem elem, int32_
     return ir_build_select(&l->b, all, x.v, full);
 }
 
+static bool axis_fits(int32_t a, int32_t b)
+{
+    return a == b || a == 1 || b == 1;
+}
+
+/// Both shapes broadcast to one.
+static bool shapes_fit(lower *l, pkc_span span, const ir_type *a, const ir_type *b)
+{
+    if (axis_fits(a->rows, b->rows) && axis_fits(a->cols, b->cols))
+        return lower_fits(l, span, larger(a->rows, b->rows), larger(a->cols, b->cols));
+    pkc_diag_error(l->s, PKC_DIAG_SHAPES, span, a->rows, a->cols, b->rows, b->cols);
+    return false;
+}
+
+/// A scalar as a register value of one element; others as they are.
+static ir_value *at_least_reg(lower *l, pkc_span span, meaning x)
+{
+    const ir_type *t = x.v->type;
+    return t->kind == IR_T_SCALAR ? lower_to_reg(l, span, x, t->elem, 1, 1) : x.v;
+}
+
 /// Brings two operands to one element type and, if either is a register value, both to register values.
 static bool join(lower *l, pkc_span span, meaning *x, meaning *y)
 {
@@ -105,17 +146,11 @@ static bool join(lower *l, pkc_span span, meaning *x, meaning *y)
         return false;
     }
     bool tile = a->kind == IR_T_REG || b->kind == IR_T_REG;
-    if (tile && a->kind == IR_T_SCALAR)
-        x->v = lower_to_reg(l, span, *x, a->elem, 1, 1);
-    if (tile && b->kind == IR_T_SCALAR)
-        y->v = lower_to_reg(l, span, *y, b->elem, 1, 1);
-    a = x->v->type, b = y->v->type;
-    if (tile && ((a->rows != b->rows && a->rows != 1 && b->rows != 1) ||
-                 (a->cols != b->cols && a->cols != 1 && b->cols != 1))) {
-        pkc_diag_error(l->s, PKC_DIAG_SHAPES, span, a->rows, a->cols, b->rows, b->cols);
-        return false;
-    }
-    return true;
+    if (!tile)
+        return true;
+    x->v = at_least_reg(l, span, *x);
+    y->v = at_least_reg(l, span, *y);
+    return shapes_fit(l, span, x->v->type, y->v->type);
 }
 
 /// Literals are whole numbers of 64 bits until they meet a type.
@@ -305,14 +340,14 @@ meaning lower_select(lower *l, pkc_span span, meaning c, meaning x, meaning y)
                        lower_describe(l, &c));
         return lower_poison();
     }
-    bool tile = c.v->type->kind == IR_T_REG;
     int64_t known;
     if (ir_const_int(c.v, &known) && ir_type_equal(x.v->type, y.v->type))
         return known ? x : y;
-    const ir_type *a = x.v->type, *b = y.v->type;
-    if (tile && a->kind == IR_T_SCALAR) {
-        x.v = lower_to_reg(l, span, x, a->elem, 1, 1);
-        y.v = lower_to_reg(l, span, y, b->elem, 1, 1);
+    if (c.v->type->kind == IR_T_REG) {
+        x.v = at_least_reg(l, span, x);
+        y.v = at_least_reg(l, span, y);
+        if (!shapes_fit(l, span, c.v->type, x.v->type) || !shapes_fit(l, span, c.v->type, y.v->type))
+            return lower_poison();
     }
     return lower_value(ir_build_select(&l->b, c.v, x.v, y.v));
 }

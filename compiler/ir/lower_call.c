@@ -356,6 +356,10 @@ static meaning reduce_axis(lower *l, const call *c, ir_op_kind kind, ir_red red)
     const ir_type *t = m.v->type;
     if (t->kind != IR_T_REG)
         return lower_wrong_kind(l, m.span, "a register value", &m);
+    if (t->elem == PKC_E_BOOL) {
+        pkc_diag_error(l->s, PKC_DIAG_WRONG_TYPE, c->e->span, c->name, "numbers", lower_describe(l, &m));
+        return lower_poison();
+    }
     const ir_type *type = kind == IR_RRED ? ir_type_reg(l->k, t->elem, t->rows, 1, (ir_dist){0})
                                           : ir_type_reg(l->k, t->elem, 1, t->cols, (ir_dist){0});
     return lower_value(&ir_build(&l->b, kind, red, 1, &m.v, 1, &type, 0)->out[0]);
@@ -379,9 +383,9 @@ static meaning lower_IOTA(lower *l, const call *c)
     int64_t n;
     if (!lower_constant(l, c->args->data[0], "the length of iota", &n))
         return lower_poison();
-    if (n < 1 || n > (1 << 20)) {
+    if (n < 1 || n > (1 << 18)) {
         pkc_diag_error(l->s, PKC_DIAG_BAD_COUNT, c->args->data[0]->span, "the length of iota", (long long)n,
-                       "from 1 to 1048576");
+                       "from 1 to 262144");
         return lower_poison();
     }
     const ir_type *type = ir_type_reg(l->k, PKC_E_I32, 1, (int32_t)n, (ir_dist){0});

@@ -54,7 +54,7 @@ typedef struct lower {
     ir_pipe *putting;        // the pipe of the innermost put, NULL: none
     PKC_VEC(ir_pipe *) open; // pipes of the puts and gets around
     int depth;               // of the trees being walked, those of the calls around added up
-    int walked;              // statements so far, bodies of functions and unrolled loops counted each time
+    int64_t work;            // statements walked so far, each time they are, and tiles by size
     const pkc_item *fn;      // the function being inlined, NULL: the kernel
     bool in_dims;            // `/` must come out even
     meaning result;
@@ -97,6 +97,9 @@ meaning lower_adapt(lower *l, pkc_span span, meaning x, pkc_elem elem);
 /// A register value of that shape and type from a scalar or a register value that broadcasts to it. NULL
 /// after an error.
 ir_value *lower_to_reg(lower *l, pkc_span span, meaning x, pkc_elem elem, int32_t rows, int32_t cols);
+
+/// Whether a register value or view may have so many elements, with a report where not. Counts as work.
+bool lower_fits(lower *l, pkc_span span, int64_t rows, int64_t cols);
 
 // ---- views (lower_view.c)
 meaning lower_index_expr(lower *l, const pkc_expr *e);

@@ -3,7 +3,7 @@
 #include "ir/lower_impl.h"
 
 // Calls within calls and loops unrolled in loops multiply; real kernels have a few hundred statements.
-enum { WALK_LIMIT = 50000 };
+enum { WORK_LIMIT = 20000 };
 
 // ---- regions -------------------------------------------------------------------------------------------
 
@@ -517,7 +517,7 @@ void lower_stmts(lower *l, pkc_stmt *const *stmts, size_t n)
 {
     pkc_span pos = l->b.pos;
     for (size_t i = 0; i < n; i++) {
-        if (++l->walked > WALK_LIMIT) {
+        if (++l->work > WORK_LIMIT) {
             pkc_diag_error(l->s, PKC_DIAG_TOO_MUCH_INLINED, l->k->pos, l->k->name);
             l->result = lower_poison();
             break;

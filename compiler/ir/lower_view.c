@@ -211,7 +211,7 @@ ir_value *lower_view(lower *l, const meaning *m, int32_t rows, int32_t cols)
         lower_wrong_kind(l, m->span, "a view of a tensor", m);
         return NULL;
     }
-    if (!footprint_of(l, m, rows, cols, &f))
+    if (!footprint_of(l, m, rows, cols, &f) || !lower_fits(l, m->span, f.rows, f.cols))
         return NULL;
     const ir_type *type = ir_type_view(l->k, m->param->elem, (int32_t)f.rows, (int32_t)f.cols, false);
     return &build_access(l, IR_VIEW, m, &f, type)->out[0];
