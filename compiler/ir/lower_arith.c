@@ -226,7 +226,7 @@ static bool check_even(lower *l, pkc_span span, const meaning *x, const meaning 
 {
     int64_t a, b;
     bool both = ir_const_int(x->v, &a) && ir_const_int(y->v, &b);
-    if (both && (b == 0 || a % b != 0)) {
+    if (both && (b == 0 || (b != -1 && a % b != 0))) {
         pkc_diag *d = pkc_diag_error(l->s, PKC_DIAG_INEXACT, span, (long long)a, (long long)b);
         pkc_diag_help(d, b ? "cdiv(%lld, %lld) rounds up" : "the divisor of %lld is %lld", (long long)a,
                       (long long)b);

@@ -266,6 +266,11 @@ bool lower_constant(lower *l, const pkc_expr *e, const char *what, int64_t *out)
         pkc_diag_error(l->s, PKC_DIAG_NOT_CONSTANT, e->span, what);
         return false;
     }
+    if (*out < INT32_MIN || *out > INT32_MAX) {
+        const char *text = pkc_arena_printf(l->k->arena, "%lld", (long long)*out);
+        pkc_diag_error(l->s, PKC_DIAG_CONSTANT_RANGE, e->span, text, "i32");
+        return false;
+    }
     return true;
 }
 

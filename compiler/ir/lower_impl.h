@@ -83,7 +83,7 @@ meaning lower_operand(lower *l, const pkc_expr *e);
 /// A scalar of type i32 (index, count); NULL after an error.
 ir_value *lower_index(lower *l, const pkc_expr *e);
 ir_value *lower_as_index(lower *l, pkc_span span, meaning m);
-/// A constant integer; false after an error. `what` names it in the message.
+/// A constant integer in the range of i32; false after an error. `what` names it in the message.
 bool lower_constant(lower *l, const pkc_expr *e, const char *what, int64_t *out);
 /// A host expression: constants, dimensions, ranks, sms. NULL after an error.
 const ir_hx *lower_hx(lower *l, const pkc_expr *e, const char *what);

@@ -129,7 +129,13 @@ static bool lower_dims(lower *l, const pkc_param *p, ir_param *out)
     }
     l->in_dims = true;
     for (size_t i = 0; i < d->len; i++) {
+        int64_t v = 1;
         out->dims[i] = lower_hx(l, d->data[i], "a dimension");
+        if (out->dims[i] && ir_hx_is_const(out->dims[i], &v) && (v < 1 || v > INT32_MAX)) {
+            pkc_diag_error(l->s, PKC_DIAG_BAD_COUNT, d->data[i]->span, "a dimension", (long long)v,
+                           "from 1 to 2147483647");
+            ok = false;
+        }
         ok &= out->dims[i] != NULL;
     }
     l->in_dims = false;
