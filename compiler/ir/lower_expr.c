@@ -144,8 +144,7 @@ static bool note_reading(pkc_visitor *v, pkc_expr *e)
     return true;
 }
 
-/// Whether the expression may read memory, which must not happen where the left side of && or || decides.
-static bool may_read(const pkc_expr *e)
+bool lower_may_read(const pkc_expr *e)
 {
     bool found = false;
     pkc_visitor v = {.expr = note_reading, .context = &found};
@@ -182,7 +181,7 @@ static meaning lower_binary_expr(lower *l, const pkc_expr *e)
     int64_t known;
     if (truth && ir_const_int(x.v, &known) && known == (op == PKC_BINARY_OR))
         return x; // decided: the right side is dead
-    if (truth && !ir_const_int(x.v, &known) && may_read(e->as.binary.right))
+    if (truth && !ir_const_int(x.v, &known) && lower_may_read(e->as.binary.right))
         return lower_guarded(l, e, x);
     return lower_binary(l, e->span, op, x, lower_operand(l, e->as.binary.right));
 }

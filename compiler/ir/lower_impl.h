@@ -87,6 +87,8 @@ ir_value *lower_as_index(lower *l, pkc_span span, meaning m);
 bool lower_constant(lower *l, const pkc_expr *e, const char *what, int64_t *out);
 /// A host expression: constants, dimensions, ranks, sms. NULL after an error.
 const ir_hx *lower_hx(lower *l, const pkc_expr *e, const char *what);
+/// Whether the expression may read memory, which must not happen where the left side of && or || decides.
+bool lower_may_read(const pkc_expr *e);
 meaning lower_binary(lower *l, pkc_span span, pkc_binary_op op, meaning x, meaning y);
 meaning lower_arith(lower *l, pkc_span span, unsigned sub, meaning x, meaning y);
 meaning lower_select(lower *l, pkc_span span, meaning c, meaning x, meaning y);

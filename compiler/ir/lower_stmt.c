@@ -134,41 +134,82 @@ static void lower_for(lower *l, const pkc_stmt *s)
 
 // ---- if ------------------------------------------------------------------------------------------------
 
-static void lower_branch(lower *l, ir_region *region, const pkc_block *body, const pkc_varset *vars,
-                         ir_value **before)
+typedef PKC_VEC(const pkc_expr *) conditions;
+
+/// What an if waits for, one after the other. `a && b` is two conditions where b may read memory, which must
+/// not happen where a is false; as ifs within each other they keep the form that `agree` understands.
+typedef struct branching {
+    const pkc_block *then_body, *else_body;
+    const pkc_varset *assigned;
+    conditions all;
+} branching;
+
+static void lower_conditions(lower *l, const branching *f, size_t i);
+
+static void lower_branch(lower *l, ir_region *region, const branching *f, size_t next, const pkc_varset *vars)
 {
+    ir_value **before = current_values(l, vars);
     ir_builder old = region_enter(l, region);
-    if (body)
-        lower_block(l, body);
+    if (next)
+        lower_conditions(l, f, next);
+    else if (f->else_body)
+        lower_block(l, f->else_body);
     yield_values(l, vars, before);
     region_leave(l, old);
     for (size_t i = 0; i < vars->len; i++)
         *lower_meaning(l, vars->data[i]) = lower_value(before[i]);
 }
 
-static void lower_if(lower *l, const pkc_stmt *s)
+static void lower_conditions(lower *l, const branching *f, size_t i)
 {
-    const struct pkc_stmt_if_ *f = &s->as.if_;
-    meaning c = lower_operand(l, f->condition);
+    if (i == f->all.len) {
+        lower_block(l, f->then_body);
+        return;
+    }
+    const pkc_expr *e = f->all.data[i];
+    meaning c = lower_operand(l, e);
     int64_t known;
     if (lower_is_poison(&c))
         return;
     if (c.v->type->kind != IR_T_SCALAR || c.v->type->elem != PKC_E_BOOL) {
-        lower_wrong_kind(l, f->condition->span, "a truth value that is one for the whole role", &c);
+        lower_wrong_kind(l, e->span, "a truth value that is one for the whole role", &c);
         return;
     }
     if (ir_const_int(c.v, &known)) {
-        const pkc_block *live = known ? f->then_body : f->else_body;
-        if (live)
-            lower_block(l, live);
+        if (known)
+            lower_conditions(l, f, i + 1);
+        else if (f->else_body)
+            lower_block(l, f->else_body);
         return;
     }
     pkc_varset vars = lower_carried(l, f->assigned);
-    ir_value **before = current_values(l, &vars);
-    ir_op *op = ir_build_if(&l->b, c.v, (int)vars.len, types_of(l, before, vars.len));
-    lower_branch(l, &op->reg[0], f->then_body, &vars, before);
-    lower_branch(l, &op->reg[1], f->else_body, &vars, before);
+    ir_value **now = current_values(l, &vars);
+    ir_op *op = ir_build_if(&l->b, c.v, (int)vars.len, types_of(l, now, vars.len));
+    lower_branch(l, &op->reg[0], f, i + 1, &vars);
+    lower_branch(l, &op->reg[1], f, 0, &vars);
     set_values(l, &vars, op->out);
+}
+
+static void split_condition(lower *l, const pkc_expr *e, conditions *out)
+{
+    if (e->kind == PKC_EXPR_BINARY && e->as.binary.op == PKC_BINARY_AND &&
+        lower_may_read(e->as.binary.right)) {
+        split_condition(l, e->as.binary.left, out);
+        split_condition(l, e->as.binary.right, out);
+        return;
+    }
+    pkc_vec_push(&l->s->arena, out, e);
+}
+
+static void lower_if(lower *l, const pkc_stmt *s)
+{
+    const struct pkc_stmt_if_ *f = &s->as.if_;
+    branching b = {.then_body = f->then_body, .else_body = f->else_body, .assigned = f->assigned};
+    if (f->else_body)
+        pkc_vec_push(&l->s->arena, &b.all, f->condition);
+    else
+        split_condition(l, f->condition, &b.all);
+    lower_conditions(l, &b, 0);
 }
 
 // ---- put, get ------------------------------------------------------------------------------------------
