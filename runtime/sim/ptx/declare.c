@@ -213,6 +213,14 @@ static void keep_module_var(struct pksim_parser *p, struct pksim_ptx_var *var)
         pksim_parse_fail(p, p->token.line, "out of memory");
         return;
     }
+    // The driver asks for these by name: keep one that ends in NUL.
+    char *name = pksim_arena_alloc(&ptx->arena, var->name.length + 1);
+    if (!name) {
+        pksim_parse_fail(p, p->token.line, "out of memory");
+        return;
+    }
+    memcpy(name, var->name.text, var->name.length);
+    var->name.text = name;
     var->index = (uint32_t)ptx->var_count;
     ptx->vars[ptx->var_count++] = var;
 }

@@ -202,8 +202,8 @@ void pksim_wgmma_to_registers(const struct pksim_wgmma *op, const void *acc, uin
             pksim_wgmma_to_register(op, acc, warp, i, regs[warp * count + i]);
 }
 
-static void from_register(const struct pksim_wgmma *op, const uint32_t *lanes, uint32_t warp, uint32_t index,
-                          void *acc)
+void pksim_wgmma_from_register(const struct pksim_wgmma *op, const uint32_t *lanes, uint32_t warp, uint32_t index,
+                               void *acc)
 {
     char *words = acc;
     float *floats = acc;
@@ -223,7 +223,7 @@ void pksim_wgmma_from_registers(const struct pksim_wgmma *op, const uint32_t *co
     uint32_t count = pksim_wgmma_registers_of_d(op);
     for (uint32_t warp = 0; warp < 4; warp++)
         for (uint32_t i = 0; i < count; i++)
-            from_register(op, regs[warp * count + i], warp, i, acc);
+            pksim_wgmma_from_register(op, regs[warp * count + i], warp, i, acc);
 }
 
 // ---- mma.sync
@@ -281,7 +281,7 @@ void pksim_mma(const struct pksim_mma *op, const uint32_t *const *a, const uint3
     pksim_operand_fragment(op->a_type, a, op->k * pksim_number_bytes(op->a_type) / 8, a_matrix);
     b_fragment(op, b, b_matrix);
     for (uint32_t i = 0; i < count; i++)
-        from_register(&like, c[i], 0, i, acc);
+        pksim_wgmma_from_register(&like, c[i], 0, i, acc);
     multiply_warp(op, a_matrix, b_matrix, acc);
     for (uint32_t i = 0; i < count; i++)
         pksim_wgmma_to_register(&like, acc, 0, i, d[i]);
