@@ -37,9 +37,11 @@ uint32_t pksim_parse_label_id(struct pksim_parser *p, struct pksim_name name)
 
 static void define_label(struct pksim_parser *p, struct pksim_name name, uint32_t line)
 {
-    struct pksim_ptx_label *label = &p->func->labels[pksim_parse_label_id(p, name)];
+    // The list may move when the label is new.
+    uint32_t id = pksim_parse_label_id(p, name);
     if (p->failed)
         return;
+    struct pksim_ptx_label *label = &p->func->labels[id];
     if (label->defined) {
         pksim_parse_fail(p, line, "label '%.*s' is defined twice", (int)name.length, name.text);
         return;
