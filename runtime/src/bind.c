@@ -29,48 +29,56 @@ static bool is_kind(const rt_param *p, const char *kind)
 
 // ---- arguments -----------------------------------------------------------------------------------------
 
-static rt_param *find_param(pkrt_kernel *k, const char *name)
+rt_param *rt_kernel_param(const pkrt_kernel *k, const char *name)
 {
-    for (int i = 0; i < k->n_params; i++)
+    for (int i = 0; name && i < k->n_params; i++)
         if (strcmp(k->params[i].name, name) == 0)
             return &k->params[i];
     return NULL;
 }
 
+/// Names of the parameters that may be passed, for messages.
+static void list_params(const pkrt_kernel *k, char *out, size_t size)
+{
+    out[0] = 0;
+    for (int i = 0; i < k->n_params; i++)
+        if (!is_kind(&k->params[i], "signal"))
+            snprintf(out + strlen(out), size - strlen(out), "%s%s", out[0] ? ", " : "", k->params[i].name);
+}
+
 static pkrt_status take_arg(pkrt_kernel *k, const pkrt_arg *arg)
 {
     pkrt_context *ctx = k->ctx;
-    rt_param *p = arg->name ? find_param(k, arg->name) : NULL;
-    if (!p)
-        return rt_fail(ctx, PKRT_INVALID, "kernel '%s' has no parameter '%s'", k->name,
-                       arg->name ? arg->name : "(null)");
-    if (p->arg)
+    rt_param *p = rt_kernel_param(k, arg->name);
+    char names[300];
+    if (!p) {
+        list_params(k, names, sizeof names);
+        return rt_fail(ctx, PKRT_INVALID, "kernel '%s' has no parameter '%s'; it has %s", k->name,
+                       arg->name ? arg->name : "(null)", names);
+    }
+    if (p->given)
         return rt_fail(ctx, PKRT_INVALID, "kernel '%s', parameter '%s': given twice", k->name, p->name);
     if (is_kind(p, "signal"))
         return rt_fail(ctx, PKRT_INVALID,
                        "kernel '%s', parameter '%s': signals are the kernel's own and are not passed",
                        k->name, p->name);
-    p->arg = arg;
-    p->tensor = arg->tensor;
-    p->i = arg->i;
-    p->f = arg->f;
-    return PKRT_OK;
+    p->given = true;
+    if (!is_kind(p, "scalar")) {
+        p->tensor = arg->tensor;
+        return PKRT_OK;
+    }
+    if (arg->tensor)
+        return rt_fail(ctx, PKRT_INVALID, "kernel '%s', parameter '%s': a number expected, got a tensor",
+                       k->name, p->name);
+    return rt_scalar_set(k, p, arg->i, arg->f);
 }
 
-static pkrt_status check_arg(pkrt_kernel *k, const rt_param *p)
+/// Whether a tensor is of the kind that the parameter wants, its sizes apart.
+static pkrt_status check_tensor(pkrt_kernel *k, const rt_param *p)
 {
     pkrt_context *ctx = k->ctx;
     const pkrt_tensor *t = p->tensor;
     int want = cJSON_GetArraySize(cJSON_GetObjectItem(p->json, "dims"));
-    if (is_kind(p, "signal"))
-        return PKRT_OK;
-    if (!p->arg)
-        return rt_fail(ctx, PKRT_INVALID, "kernel '%s', parameter '%s': nothing was passed", k->name,
-                       p->name);
-    if (is_kind(p, "scalar"))
-        return t ? rt_fail(ctx, PKRT_INVALID, "kernel '%s', parameter '%s': a number expected, got a tensor",
-                           k->name, p->name)
-                 : PKRT_OK;
     if (!t)
         return rt_fail(ctx, PKRT_INVALID, "kernel '%s', parameter '%s': a tensor expected, got none", k->name,
                        p->name);
@@ -90,6 +98,16 @@ static pkrt_status check_arg(pkrt_kernel *k, const rt_param *p)
             "kernel '%s', parameter '%s': a symmetric tensor expected (PKRT_SYMMETRIC), got a local one",
             k->name, p->name);
     return PKRT_OK;
+}
+
+static pkrt_status check_given(pkrt_kernel *k, const rt_param *p)
+{
+    if (is_kind(p, "signal"))
+        return PKRT_OK;
+    if (!p->given)
+        return rt_fail(k->ctx, PKRT_INVALID, "kernel '%s', parameter '%s': nothing was passed", k->name,
+                       p->name);
+    return is_kind(p, "scalar") ? PKRT_OK : check_tensor(k, p);
 }
 
 // ---- dimensions ----------------------------------------------------------------------------------------
@@ -216,18 +234,14 @@ pkrt_status rt_bind_shapes(pkrt_kernel *k, const pkrt_arg *args, int n_args)
     for (int i = 0; s == PKRT_OK && i < n_args; i++)
         s = take_arg(k, &args[i]);
     for (int i = 0; s == PKRT_OK && i < k->n_params; i++)
-        s = check_arg(k, &k->params[i]);
+        s = check_given(k, &k->params[i]);
     if (s == PKRT_OK)
         s = each_axis(k, bind_axis);
     if (s == PKRT_OK)
         s = check_known(k);
     if (s == PKRT_OK)
         s = each_axis(k, check_axis);
-    if (s == PKRT_OK)
-        s = place_signals(k);
-    for (int i = 0; i < k->n_params; i++)
-        k->params[i].arg = NULL;
-    return s;
+    return s == PKRT_OK ? place_signals(k) : s;
 }
 
 // ---- requirements --------------------------------------------------------------------------------------

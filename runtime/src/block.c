@@ -19,14 +19,6 @@ static const char *string_of(const cJSON *object, const char *key)
     return cJSON_GetStringValue(cJSON_GetObjectItem(object, key));
 }
 
-static const rt_param *find_param(const pkrt_kernel *k, const char *name)
-{
-    for (int i = 0; name && i < k->n_params; i++)
-        if (strcmp(k->params[i].name, name) == 0)
-            return &k->params[i];
-    return NULL;
-}
-
 static pkrt_status broken(const filling *f, const char *what)
 {
     return rt_fail(f->k->ctx, PKRT_BAD_MODULE, "kernel '%s': the module's description is broken: %s",
@@ -60,38 +52,50 @@ typedef struct map_shape {
     bool empty;
 } map_shape;
 
-static map_shape shape_of(const pkrt_tensor *t, const cJSON *map)
+/// Reads a map's axes and box. False: they do not fit the tensor.
+static bool shape_of(const pkrt_tensor *t, const cJSON *map, map_shape *m)
 {
-    map_shape m = {0};
-    const cJSON *axes = cJSON_GetObjectItem(map, "axes"), *box = cJSON_GetObjectItem(map, "box");
-    m.n = cJSON_GetArraySize(axes);
-    for (int i = 0; i < m.n && i < PKRT_MAX_DIMS; i++) {
-        int axis = cJSON_GetArrayItem(axes, i)->valueint;
-        m.dims[i] = (uint64_t)t->dims[axis];
-        m.strides[i] = (uint64_t)t->strides[axis] * rt_elem_size(t->elem);
-        m.box[i] = (uint32_t)cJSON_GetArrayItem(box, i)->valueint;
-        m.steps[i] = 1;
-        m.empty |= t->dims[axis] == 0;
+    const cJSON *axis = cJSON_GetObjectItem(map, "axes")->child,
+                *box = cJSON_GetObjectItem(map, "box")->child;
+    *m = (map_shape){0};
+    for (; axis && box && m->n < t->n_dims; axis = axis->next, box = box->next, m->n++) {
+        int a = axis->valueint;
+        if (a < 0 || a >= t->n_dims || box->valueint < 1)
+            return false;
+        m->dims[m->n] = (uint64_t)t->dims[a];
+        m->strides[m->n] = (uint64_t)t->strides[a] * rt_elem_size(t->elem);
+        m->box[m->n] = (uint32_t)box->valueint;
+        m->steps[m->n] = 1;
+        m->empty |= t->dims[a] == 0;
     }
-    return m;
+    return !axis && !box && m->n > 0;
 }
 
-/// The rules of cuTensorMapEncodeTiled (CUDA driver API), said in the kernel's words.
+/// The rules of cuTensorMapEncodeTiled (CUDA driver API) that depend on what the caller passes, said in the
+/// kernel's words.
 static pkrt_status check_map(const filling *f, const rt_param *p, const map_shape *m, rt_ptr address)
 {
     enum { ALIGN = 16 };
+    const uint64_t longest = UINT64_C(1) << 40;
     const char *kernel = f->k->name;
     if (address % ALIGN != 0)
         return rt_fail(
             f->k->ctx, PKRT_BAD_SHAPE,
             "kernel '%s', parameter '%s': an address that is a multiple of %d expected, got %#llx on rank %d",
             kernel, p->name, ALIGN, (unsigned long long)address, f->rank);
-    for (int i = 1; i < m->n; i++)
-        if (m->strides[i] % ALIGN != 0)
+    for (int i = 1; i < m->n; i++) {
+        unsigned long long stride = m->strides[i];
+        if (stride % ALIGN != 0)
             return rt_fail(
                 f->k->ctx, PKRT_BAD_SHAPE,
-                "kernel '%s', parameter '%s': strides that are multiples of %d bytes expected, got %llu",
-                kernel, p->name, ALIGN, (unsigned long long)m->strides[i]);
+                "kernel '%s', parameter '%s': strides that are multiples of %d bytes expected, got %llu; "
+                "the nearest that works is %llu",
+                kernel, p->name, ALIGN, stride, stride / ALIGN * ALIGN + ALIGN);
+        if (stride >= longest)
+            return rt_fail(f->k->ctx, PKRT_BAD_SHAPE,
+                           "kernel '%s', parameter '%s': strides below 2^40 bytes expected, got %llu", kernel,
+                           p->name, stride);
+    }
     return PKRT_OK;
 }
 
@@ -104,11 +108,13 @@ static pkrt_status encode_map(const filling *f, const cJSON *map, int owner, siz
 {
     enum { PROMOTE_L2_128 = 2 };
     pkrt_context *ctx = f->k->ctx;
-    const rt_param *p = find_param(f->k, string_of(map, "param"));
+    const rt_param *p = rt_kernel_param(f->k, string_of(map, "param"));
+    rt_map encoded = {{0}};
+    map_shape m;
     if (!p || !p->tensor)
         return broken(f, "a map of no tensor");
-    rt_map encoded = {{0}};
-    map_shape m = shape_of(p->tensor, map);
+    if (!shape_of(p->tensor, map, &m))
+        return broken(f, "a map that does not fit its tensor");
     rt_ptr address = p->tensor->copies[owner].ptr;
     if (m.empty) // zeros, which nobody uses: there are no tiles
         return PKRT_OK;
@@ -121,9 +127,9 @@ static pkrt_status encode_map(const filling *f, const cJSON *map, int owner, siz
                                                      m.steps, 0, swizzle, PROMOTE_L2_128, 0);
     s = rt_check(ctx, r, "encoding a copy descriptor");
     if (s != PKRT_OK) {
-        char why[512];
-        snprintf(why, sizeof why, "%.500s", ctx->error);
-        return rt_fail(ctx, s, "kernel '%s', parameter '%s': %s", f->k->name, p->name, why);
+        rt_saved why;
+        rt_save_error(ctx, &why);
+        return rt_fail(ctx, s, "kernel '%s', parameter '%s': %.4000s", f->k->name, p->name, why.text);
     }
     memcpy(f->block + at, &encoded, sizeof encoded);
     return PKRT_OK;
@@ -164,24 +170,6 @@ static void table(const filling *f, const pkrt_tensor *t, field *out)
         out->values[r] = t ? t->copies[r].ptr : 0;
 }
 
-static uint64_t scalar_bits(const rt_param *p)
-{
-    uint64_t bits = (uint64_t)p->i;
-    float narrow = (float)p->f;
-    if (strcmp(p->elem, "f64") == 0)
-        memcpy(&bits, &p->f, sizeof bits);
-    else if (strcmp(p->elem, "f32") == 0) {
-        bits = 0;
-        memcpy(&bits, &narrow, sizeof narrow);
-    }
-    return bits;
-}
-
-static size_t scalar_size(const char *elem)
-{
-    return strcmp(elem, "i64") == 0 || strcmp(elem, "u64") == 0 || strcmp(elem, "f64") == 0 ? 8 : 4;
-}
-
 static bool dim_value(const filling *f, const char *name, field *out)
 {
     for (int i = 0; i < f->k->n_dims; i++)
@@ -212,11 +200,7 @@ static bool first_of_group(const filling *f, int index, field *out)
 
 static bool abort_address(const filling *f, field *out)
 {
-    rt_ptr address = 0;
-    rt_driver *d = &f->k->ctx->driver;
-    if (d->cuMemHostGetDevicePointer_v2(&address, f->k->ctx->abort_word, 0) != RT_SUCCESS)
-        return false;
-    one(out, address, 8);
+    one(out, f->k->ctx->places[f->place].abort_address, 8);
     return true;
 }
 
@@ -248,13 +232,16 @@ static bool plain_value(const filling *f, const char *kind, field *out)
 static bool param_value(const filling *f, const char *kind, const cJSON *what, field *out)
 {
     const char *name = cJSON_GetStringValue(cJSON_GetArrayItem(what, 1));
-    const rt_param *p = find_param(f->k, name);
+    const rt_param *p = rt_kernel_param(f->k, name);
     const cJSON *extra = cJSON_GetArrayItem(what, 2);
     if (!p)
         return false;
-    if (strcmp(kind, "scalar") == 0)
-        one(out, scalar_bits(p), scalar_size(p->elem));
-    else if (strcmp(kind, "signal") == 0)
+    uint64_t bits;
+    size_t size;
+    if (strcmp(kind, "scalar") == 0 && strcmp(p->kind, kind) == 0) {
+        size = rt_scalar_bits(p, &bits);
+        one(out, bits, size);
+    } else if (strcmp(kind, "signal") == 0)
         one(out, p->first_word, 4);
     else if (strcmp(kind, "stride") == 0 && p->tensor && cJSON_IsNumber(extra) &&
              extra->valueint < p->tensor->n_dims)

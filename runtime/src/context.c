@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contexts: ranks mapped onto devices, the abort word, waiting.
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "src/internal.h"
 
@@ -61,20 +63,39 @@ static pkrt_status deal_ranks(pkrt_context *ctx, const pkrt_context_options *o, 
     return PKRT_OK;
 }
 
+static pkrt_status ask_device(pkrt_context *ctx, rt_place *p)
+{
+    const struct {
+        int attribute, *to;
+    } questions[] = {{RT_ATTR_SM_COUNT, &p->sms},
+                     {RT_ATTR_SHARED_OPTIN, &p->shared_limit},
+                     {RT_ATTR_MAJOR, &p->major},
+                     {RT_ATTR_MINOR, &p->minor}};
+    pkrt_status s = rt_check(ctx, ctx->driver.cuDeviceGet(&p->device, p->ordinal), "finding a device");
+    for (size_t i = 0; s == PKRT_OK && i < sizeof questions / sizeof questions[0]; i++)
+        s = rt_check(ctx,
+                     ctx->driver.cuDeviceGetAttribute(questions[i].to, questions[i].attribute, p->device),
+                     "asking a device");
+    return s;
+}
+
 static pkrt_status open_place(pkrt_context *ctx, int index)
 {
     rt_driver *d = &ctx->driver;
     rt_place *p = &ctx->places[index];
-    pkrt_status s = rt_check(ctx, d->cuDeviceGet(&p->device, p->ordinal), "finding a device");
-    if (s == PKRT_OK)
-        s = rt_check(ctx, d->cuDeviceGetAttribute(&p->sms, RT_ATTR_SM_COUNT, p->device), "asking a device");
-    if (s == PKRT_OK)
+    pkrt_status s = ask_device(ctx, p);
+    if (s == PKRT_OK) {
         s = rt_check(ctx, d->cuDevicePrimaryCtxRetain(&p->ctx, p->device), "opening a device");
+        p->ctx = s == PKRT_OK ? p->ctx : NULL;
+    }
     if (s != PKRT_OK || (s = rt_enter(ctx, index)) != PKRT_OK)
         return s;
     s = rt_check(ctx, d->cuStreamCreate(&p->stream, RT_STREAM_NON_BLOCKING), "making a stream");
-    if (s == PKRT_OK)
+    p->stream = s == PKRT_OK ? p->stream : NULL;
+    if (s == PKRT_OK) {
         s = rt_check(ctx, d->cuEventCreate(&p->done, RT_EVENT_DISABLE_TIMING), "making an event");
+        p->done = s == PKRT_OK ? p->done : NULL;
+    }
     rt_leave(ctx);
     return s;
 }
@@ -95,6 +116,18 @@ static pkrt_status make_abort_word(pkrt_context *ctx)
     return s;
 }
 
+static pkrt_status find_abort_word(pkrt_context *ctx, int index)
+{
+    pkrt_status s = rt_enter(ctx, index);
+    if (s != PKRT_OK)
+        return s;
+    rt_ptr *to = &ctx->places[index].abort_address;
+    s = rt_check(ctx, ctx->driver.cuMemHostGetDevicePointer_v2(to, ctx->abort_word, 0),
+                 "mapping host memory");
+    rt_leave(ctx);
+    return s;
+}
+
 static pkrt_status open_devices(pkrt_context *ctx, const pkrt_context_options *o)
 {
     int count = 0;
@@ -108,7 +141,11 @@ static pkrt_status open_devices(pkrt_context *ctx, const pkrt_context_options *o
     if (s == PKRT_OK)
         s = rt_check(ctx, ctx->driver.cuDeviceGetName(ctx->name, sizeof ctx->name, ctx->places[0].device),
                      "asking a device");
-    return s == PKRT_OK ? make_abort_word(ctx) : s;
+    if (s == PKRT_OK)
+        s = make_abort_word(ctx);
+    for (int i = 0; s == PKRT_OK && i < ctx->n_places; i++)
+        s = find_abort_word(ctx, i);
+    return s;
 }
 
 static pkrt_status check_options(pkrt_context *ctx, const pkrt_context_options *o)
@@ -214,36 +251,88 @@ void *pkrt_context_stream(const pkrt_context *ctx, int index)
     return index >= 0 && index < ctx->n_places ? ctx->places[index].stream : NULL;
 }
 
-/// Waits for a place's own stream and for the last launch on a stream of the caller's.
-static pkrt_status wait_place(pkrt_context *ctx, int index)
+// ---- waiting -------------------------------------------------------------------------------------------
+
+/// Finds out whether all launches on a device have ended. With `block` it waits for that.
+static pkrt_status look_at(pkrt_context *ctx, int index, bool block)
 {
     rt_place *p = &ctx->places[index];
+    rt_stream streams[] = {p->stream, p->last};
+    int n = p->launched && p->last != p->stream ? 2 : 1;
     pkrt_status s = rt_enter(ctx, index);
+    p->ended = true;
     if (s != PKRT_OK)
         return s;
-    s = rt_check(ctx, ctx->driver.cuStreamSynchronize(p->stream), "waiting for a launch");
-    if (s == PKRT_OK && p->launched && p->last != p->stream)
-        s = rt_check(ctx, ctx->driver.cuStreamSynchronize(p->last), "waiting for a launch");
+    for (int i = 0; s == PKRT_OK && p->ended && i < n; i++) {
+        rt_result r =
+            block ? ctx->driver.cuStreamSynchronize(streams[i]) : ctx->driver.cuStreamQuery(streams[i]);
+        p->ended = r != RT_ERROR_NOT_READY;
+        if (p->ended)
+            s = rt_check(ctx, r, "waiting for a launch");
+    }
     rt_leave(ctx);
+    return s;
+}
+
+/// Lets others run between two looks, longer the longer the wait is: 1 us at first, at most 100 us.
+static void pause_between(int64_t looks)
+{
+    enum { SPINS = 200, LONGEST_NS = 100000 };
+    int64_t ns = looks < SPINS ? 0 : (looks - SPINS) * 1000;
+    struct timespec t = {.tv_nsec = ns < LONGEST_NS ? ns : LONGEST_NS};
+    if (ns == 0)
+        sched_yield();
+    else
+        nanosleep(&t, NULL);
+}
+
+/// One look at each device that still runs; their number is returned. A failure ends the launches on the
+/// others: they may wait for the one that failed, so that waiting for them first would be for ever.
+static int look_at_all(pkrt_context *ctx, pkrt_status *first)
+{
+    int running = 0;
+    bool block = ctx->n_places == 1; // nobody else can fail meanwhile
+    for (int i = 0; i < ctx->n_places; i++) {
+        if (ctx->places[i].ended)
+            continue;
+        rt_saved before;
+        rt_save_error(ctx, &before);
+        pkrt_status s = look_at(ctx, i, block);
+        running += !ctx->places[i].ended;
+        if (s != PKRT_OK)
+            rt_abort(ctx);
+        if (s != PKRT_OK && *first != PKRT_OK)
+            rt_restore_error(ctx, &before);
+        *first = *first == PKRT_OK ? s : *first;
+    }
+    return running;
+}
+
+pkrt_status rt_wait(pkrt_context *ctx)
+{
+    pkrt_status s = PKRT_OK;
+    for (int i = 0; i < ctx->n_places; i++)
+        ctx->places[i].ended = false;
+    for (int64_t looks = 0; look_at_all(ctx, &s) > 0; looks++)
+        pause_between(looks);
+    for (int i = 0; i < ctx->n_places; i++)
+        ctx->places[i].launched = false;
     return s;
 }
 
 pkrt_status pkrt_context_synchronize(pkrt_context *ctx)
 {
-    pkrt_status s = rt_begin(ctx), first = s;
-    char text[RT_ERROR_TEXT] = "";
-    for (int i = 0; s == PKRT_OK && i < ctx->n_places; i++) {
-        pkrt_status one = wait_place(ctx, i);
-        if (one == PKRT_OK || first != PKRT_OK)
-            continue;
-        first = one;
-        memcpy(text, ctx->error, sizeof text);
-        *(volatile int32_t *)ctx->abort_word = 1; // the others may wait for the one that failed
-        ctx->aborted = true;
-    }
-    if (text[0])
-        memcpy(ctx->error, text, sizeof text);
-    return first;
+    pkrt_status s = rt_begin(ctx);
+    return s == PKRT_OK ? rt_wait(ctx) : s;
+}
+
+// ---- state ---------------------------------------------------------------------------------------------
+
+pkrt_status rt_zero(pkrt_context *ctx, rt_ptr ptr, size_t bytes)
+{
+    // The memset runs behind the call, on the default stream, which other streams do not wait for.
+    pkrt_status s = rt_check(ctx, ctx->driver.cuMemsetD8_v2(ptr, 0, bytes), "zeroing memory");
+    return s == PKRT_OK ? rt_check(ctx, ctx->driver.cuStreamSynchronize(NULL), "zeroing memory") : s;
 }
 
 static pkrt_status clear_state(pkrt_context *ctx, const pkrt_kernel *k)
@@ -252,8 +341,7 @@ static pkrt_status clear_state(pkrt_context *ctx, const pkrt_kernel *k)
     for (int r = 0; s == PKRT_OK && k->state && r < ctx->n_ranks; r++) {
         if ((s = rt_enter(ctx, ctx->place_of[r])) != PKRT_OK)
             return s;
-        s = rt_check(ctx, ctx->driver.cuMemsetD8_v2(k->state->copies[r].ptr, 0, (size_t)k->state->dims[0]),
-                     "zeroing state");
+        s = rt_zero(ctx, k->state->copies[r].ptr, (size_t)k->state->dims[0]);
         rt_leave(ctx);
     }
     return s;
@@ -263,13 +351,14 @@ pkrt_status pkrt_context_reset(pkrt_context *ctx)
 {
     ctx->aborted = false;
     pkrt_status s = rt_begin(ctx);
-    for (int i = 0; s == PKRT_OK && i < ctx->n_places; i++)
-        s = wait_place(ctx, i);
+    if (s == PKRT_OK)
+        s = rt_wait(ctx);
     if (s == PKRT_OK)
         *(volatile int32_t *)ctx->abort_word = 0;
     for (pkrt_module *m = ctx->modules; s == PKRT_OK && m; m = m->next)
         for (pkrt_kernel *k = m->kernels; s == PKRT_OK && k; k = k->next)
             s = clear_state(ctx, k);
-    ctx->aborted = s != PKRT_OK;
+    if (s != PKRT_OK)
+        rt_abort(ctx);
     return s;
 }

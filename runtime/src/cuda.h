@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef int rt_result; // CUresult: 0 is success
+typedef int rt_result; // CUresult
 typedef int rt_device;
 typedef uint64_t rt_ptr;
 typedef struct rt_ctx_ *rt_ctx;
@@ -22,11 +22,14 @@ enum {
     RT_SUCCESS = 0,
     RT_ERROR_OUT_OF_MEMORY = 2,
     RT_ERROR_NO_DEVICE = 100,
+    RT_ERROR_NOT_READY = 600,
+    RT_ERROR_COOPERATIVE_TOO_LARGE = 720,
     // CUdevice_attribute
     RT_ATTR_SM_COUNT = 16,
     RT_ATTR_MAJOR = 75,
     RT_ATTR_MINOR = 76,
     RT_ATTR_COOPERATIVE = 95,
+    RT_ATTR_SHARED_OPTIN = 97,
     // CUfunction_attribute
     RT_FN_MAX_DYNAMIC_SHARED = 8,
     // CUjit_option

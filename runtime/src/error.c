@@ -34,11 +34,27 @@ const char *pkrt_last_error(const pkrt_context *ctx)
     return ctx ? ctx->error : "memory ran out";
 }
 
-/// Results that say that a kernel went wrong, not the call (CUresult): illegal address, launch timeout,
-/// assert, launch failed, and the like.
+/// Results that say that a kernel went wrong while it ran, not the call (CUresult, CUDA driver API).
 static bool is_fault(rt_result r)
 {
-    return r == 700 || r == 702 || (r >= 710 && r <= 719 && r != 712 && r != 713);
+    static const rt_result faults[] = {
+#define RT_FAULT(code, name) code,
+#include "src/faults.def"
+#undef RT_FAULT
+    };
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
+        if (r == faults[i])
+            return true;
+    return false;
+}
+
+static pkrt_status status_of(rt_result r)
+{
+    if (is_fault(r))
+        return PKRT_FAULT;
+    if (r == RT_ERROR_OUT_OF_MEMORY)
+        return PKRT_NO_MEMORY;
+    return r == RT_ERROR_COOPERATIVE_TOO_LARGE ? PKRT_NO_ROOM : PKRT_DRIVER;
 }
 
 /// Adds the simulator's report of what went wrong in a kernel.
@@ -61,15 +77,31 @@ pkrt_status rt_check(pkrt_context *ctx, rt_result result, const char *what)
         name = NULL;
     if (ctx->driver.cuGetErrorString(result, &words) != RT_SUCCESS)
         words = NULL;
-    bool fault = is_fault(result);
-    pkrt_status status = fault ? PKRT_FAULT : result == RT_ERROR_OUT_OF_MEMORY ? PKRT_NO_MEMORY : PKRT_DRIVER;
+    pkrt_status status = status_of(result);
     rt_fail(ctx, status, "%s: %s (%s)", what, words ? words : "the driver failed",
             name ? name : "unknown error");
-    if (fault) {
-        ctx->aborted = true;
+    if (status == PKRT_FAULT) {
+        rt_abort(ctx);
         add_report(ctx);
     }
     return status;
+}
+
+void rt_abort(pkrt_context *ctx)
+{
+    ctx->aborted = true;
+    if (ctx->abort_word)
+        *(volatile int32_t *)ctx->abort_word = 1;
+}
+
+void rt_save_error(const pkrt_context *ctx, rt_saved *out)
+{
+    memcpy(out->text, ctx->error, sizeof out->text);
+}
+
+void rt_restore_error(pkrt_context *ctx, const rt_saved *saved)
+{
+    memcpy(ctx->error, saved->text, sizeof saved->text);
 }
 
 pkrt_status rt_begin(pkrt_context *ctx)

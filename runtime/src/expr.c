@@ -39,6 +39,15 @@ static const rt_param *find_param(const eval *e, const char *name)
     return NULL;
 }
 
+/// Bytes from one index of an axis to the next.
+static bool stride(const eval *e, const pkrt_tensor *t, const cJSON *axis, int64_t *out)
+{
+    if (!cJSON_IsNumber(axis) || axis->valueint < 0 || axis->valueint >= t->n_dims)
+        return give_up(e, "'%s' of no axis", "stride");
+    *out = t->strides[axis->valueint] * (int64_t)rt_elem_size(t->elem);
+    return true;
+}
+
 static bool leaf(const eval *e, const cJSON *x, const char *op, int64_t *out)
 {
     const char *name = cJSON_GetStringValue(cJSON_GetArrayItem(x, 1));
@@ -54,7 +63,7 @@ static bool leaf(const eval *e, const cJSON *x, const char *op, int64_t *out)
     else if (strcmp(op, "scalar") == 0 && p)
         *out = p->i;
     else if (strcmp(op, "stride") == 0 && p && p->tensor)
-        *out = p->tensor->strides[(int)cJSON_GetNumberValue(cJSON_GetArrayItem(x, 2)) % PKRT_MAX_DIMS];
+        return stride(e, p->tensor, cJSON_GetArrayItem(x, 2), out);
     else
         return give_up(e, "'%s' cannot be evaluated", op);
     return true;
@@ -107,7 +116,7 @@ static bool evaluate(const eval *e, const cJSON *x, int64_t *out)
     int64_t a = 0, b = 0;
     bool known;
     if (cJSON_IsNumber(x)) {
-        *out = (int64_t)x->valuedouble;
+        *out = (int64_t)x->valuedouble; // whole and below 2^53 (describe.c)
         return true;
     }
     const char *op = cJSON_GetStringValue(cJSON_GetArrayItem(x, 0));

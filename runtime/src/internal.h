@@ -11,7 +11,7 @@
 /// The driver's entry points, opened at run time.
 typedef struct rt_driver {
     void *library;
-#define RT_CALL(symbol, params) rt_result(*symbol) params;
+#define RT_CALL(symbol, params, names) rt_result(*symbol) params;
 #include "src/driver.def"
 #undef RT_CALL
     int (*report)(char *text, size_t size); // pksimLastReport of the simulator; NULL: a GPU's driver
@@ -23,11 +23,14 @@ typedef struct rt_place {
     rt_device device;
     rt_ctx ctx;
     rt_stream stream;
-    rt_event done;  // recorded behind each launch, so that launches on other streams come after
-    bool launched;  // `done` has been recorded
-    rt_stream last; // the stream of the last launch
+    rt_ptr abort_address; // of the abort word, as this device sees it
+    rt_event done;        // recorded behind the last launch when one on another stream follows
+    bool launched;        // since the last wait; only then may `last` be used: it may be the caller's
+    rt_stream last;       // the stream of the last launch
+    bool ended;           // while waiting: its launches have
     int n_ranks, *ranks;
-    int sms;
+    int sms, shared_limit; // multiprocessors; bytes of shared memory that a CTA may ask for
+    int major, minor;      // compute capability
 } rt_place;
 
 enum { RT_ERROR_TEXT = 8192 };
@@ -87,7 +90,7 @@ typedef struct rt_dim {
 typedef struct rt_param {
     const cJSON *json;
     const char *name, *kind, *elem;
-    const pkrt_arg *arg; // only while binding
+    bool given; // while binding
     pkrt_tensor *tensor;
     int64_t i;
     double f;
@@ -111,7 +114,11 @@ struct pkrt_kernel {
     pkrt_kernel *next;
 };
 
-enum { RT_BLOCK_ALIGN = 128, RT_PARAM_BYTES = 32640, RT_STATE_HEAD = 128, RT_MAP_BYTES = 128 };
+/// RT_PARAM_BYTES, RT_BLOCK_ALIGN and so on.
+enum {
+#define PK_ABI_CONST(name, value) RT_##name = value,
+#include "abi/abi.def"
+};
 
 // ---- errors (error.c)
 pkrt_status rt_fail(pkrt_context *ctx, pkrt_status status, const char *format, ...)
@@ -121,6 +128,14 @@ pkrt_status rt_fail(pkrt_context *ctx, pkrt_status status, const char *format, .
 pkrt_status rt_check(pkrt_context *ctx, rt_result result, const char *what);
 /// Refuses calls on a context that failed; clears the last error.
 pkrt_status rt_begin(pkrt_context *ctx);
+/// Ends waiting kernels on all devices; the context is unusable until it is reset.
+void rt_abort(pkrt_context *ctx);
+/// The last error kept aside while what failed is freed.
+typedef struct rt_saved {
+    char text[RT_ERROR_TEXT];
+} rt_saved;
+void rt_save_error(const pkrt_context *ctx, rt_saved *out);
+void rt_restore_error(pkrt_context *ctx, const rt_saved *saved);
 
 // ---- driver.c
 pkrt_status rt_driver_open(pkrt_context *ctx, const pkrt_context_options *options);
@@ -129,6 +144,10 @@ void rt_driver_close(rt_driver *driver);
 // ---- context.c
 pkrt_status rt_enter(pkrt_context *ctx, int place);
 void rt_leave(pkrt_context *ctx);
+/// Waits for all launches on all devices. Where one failed, ends the others, which may wait for it.
+pkrt_status rt_wait(pkrt_context *ctx);
+/// Zeroes `bytes` from ptr on the current device and waits until that is done.
+pkrt_status rt_zero(pkrt_context *ctx, rt_ptr ptr, size_t bytes);
 
 // ---- elements (convert.c)
 size_t rt_elem_size(pkrt_elem elem);
@@ -136,6 +155,12 @@ const char *rt_elem_name(pkrt_elem elem);
 bool rt_elem_find(const char *name, pkrt_elem *out);
 void rt_from_f32(pkrt_elem elem, void *to, const float *from, size_t n);
 void rt_to_f32(pkrt_elem elem, float *to, const void *from, size_t n);
+
+// ---- scalar parameters (scalar.c)
+/// Gives p a value, of which i or f counts by its type; refuses one that its type does not hold.
+pkrt_status rt_scalar_set(const pkrt_kernel *k, rt_param *p, int64_t i, double f);
+/// What stands in the block; the number of bytes is returned. The parameter has been set.
+size_t rt_scalar_bits(const rt_param *p, uint64_t *bits);
 
 // ---- host expressions (expr.c)
 typedef struct rt_scope {
@@ -150,6 +175,15 @@ bool rt_eval(const cJSON *expr, const rt_scope *scope, int64_t *out, char *why, 
 /// Appends what a person reads, `cdiv(R, 128)`.
 void rt_expr_text(const cJSON *expr, char *out, size_t size);
 
+// ---- descriptions (describe.c)
+/// Checks that a description has all that abi/description.def says, of the right types. False: `why` says
+/// what is missing.
+bool rt_description_check(const cJSON *module, char *why, size_t size);
+enum { RT_MAX_NAMED_DIMS = 64 };
+/// The named dimensions of a kernel in the order in which its parameters mention them; their number, which is
+/// larger than RT_MAX_NAMED_DIMS where they do not fit.
+int rt_description_dims(const cJSON *kernel, const char *names[RT_MAX_NAMED_DIMS]);
+
 // ---- modules (module.c)
 const cJSON *rt_module_kernel(const pkrt_module *module, const char *name);
 pkrt_status rt_module_on_devices(pkrt_module *module);
@@ -159,6 +193,7 @@ void rt_kernel_free(pkrt_kernel *kernel);
 rt_scope rt_kernel_scope(const pkrt_kernel *k, int rank);
 pkrt_status rt_bind_shapes(pkrt_kernel *k, const pkrt_arg *args, int n_args);
 pkrt_status rt_check_requirements(pkrt_kernel *k);
+rt_param *rt_kernel_param(const pkrt_kernel *k, const char *name);
 pkrt_status rt_fill_blocks(pkrt_kernel *k);
 
 #endif

@@ -7,14 +7,6 @@
 
 // ---- making and freeing --------------------------------------------------------------------------------
 
-static int count_dims(const pkrt_module *m, const char *kernel)
-{
-    int n = 0;
-    while (pkrt_module_dim_name(m, kernel, n))
-        n++;
-    return n;
-}
-
 static const char *text_or(const cJSON *object, const char *key, const char *otherwise)
 {
     const char *text = cJSON_GetStringValue(cJSON_GetObjectItem(object, key));
@@ -46,7 +38,8 @@ static pkrt_kernel *new_kernel(pkrt_module *m, const cJSON *json)
         .ctx = m->ctx, .module = m, .json = json, .name = text_or(json, "name", "?"), .next = m->kernels};
     m->kernels = k;
     k->n_params = cJSON_GetArraySize(params);
-    k->n_dims = count_dims(m, k->name);
+    const char *names[RT_MAX_NAMED_DIMS];
+    k->n_dims = rt_description_dims(json, names);
     if (!allocate(k)) {
         rt_kernel_free(k);
         return NULL;
@@ -60,7 +53,7 @@ static pkrt_kernel *new_kernel(pkrt_module *m, const cJSON *json)
                            .elem = text_or(p, "elem", "u32")};
     }
     for (int i = 0; i < k->n_dims; i++)
-        k->dims[i].name = pkrt_module_dim_name(m, k->name, i);
+        k->dims[i].name = names[i];
     k->threads = (int)cJSON_GetNumberValue(cJSON_GetObjectItem(json, "threads"));
     k->smem = (size_t)cJSON_GetNumberValue(cJSON_GetObjectItem(json, "smem"));
     return k;
@@ -91,22 +84,34 @@ void pkrt_kernel_destroy(pkrt_kernel *kernel)
 
 // ---- code, room, state ---------------------------------------------------------------------------------
 
-static pkrt_status find_functions(pkrt_kernel *k)
+static pkrt_status find_function(pkrt_kernel *k, int place)
 {
     pkrt_context *ctx = k->ctx;
-    const char *entry = text_or(k->json, "entry", "");
+    const rt_place *p = &ctx->places[place];
+    if (k->smem > (size_t)p->shared_limit)
+        return rt_fail(ctx, PKRT_NO_ROOM,
+                       "kernel '%s': a worker needs %zu bytes of shared memory, device %d has %d", k->name,
+                       k->smem, p->ordinal, p->shared_limit);
+    pkrt_status s = rt_enter(ctx, place);
+    if (s != PKRT_OK)
+        return s;
+    s = rt_check(ctx,
+                 ctx->driver.cuModuleGetFunction(&k->fns[place], k->module->loaded[place],
+                                                 text_or(k->json, "entry", "")),
+                 "finding the kernel's entry");
+    if (s == PKRT_OK)
+        s = rt_check(ctx,
+                     ctx->driver.cuFuncSetAttribute(k->fns[place], RT_FN_MAX_DYNAMIC_SHARED, (int)k->smem),
+                     "asking for the kernel's shared memory");
+    rt_leave(ctx);
+    return s;
+}
+
+static pkrt_status find_functions(pkrt_kernel *k)
+{
     pkrt_status s = rt_module_on_devices(k->module);
-    for (int i = 0; s == PKRT_OK && i < ctx->n_places; i++) {
-        if ((s = rt_enter(ctx, i)) != PKRT_OK)
-            return s;
-        s = rt_check(ctx, ctx->driver.cuModuleGetFunction(&k->fns[i], k->module->loaded[i], entry),
-                     "finding the kernel's entry");
-        if (s == PKRT_OK)
-            s = rt_check(ctx,
-                         ctx->driver.cuFuncSetAttribute(k->fns[i], RT_FN_MAX_DYNAMIC_SHARED, (int)k->smem),
-                         "asking for the kernel's shared memory");
-        rt_leave(ctx);
-    }
+    for (int i = 0; s == PKRT_OK && i < k->ctx->n_places; i++)
+        s = find_function(k, i);
     return s;
 }
 
@@ -126,8 +131,9 @@ static pkrt_status room_on(pkrt_kernel *k, int place, int *out)
     if (s == PKRT_OK && *out < 1)
         return rt_fail(
             ctx, PKRT_NO_ROOM,
-            "kernel '%s': device %d has room for %d workers at once, and %d ranks want at least one each",
-            k->name, p->ordinal, per_sm * p->sms, p->n_ranks);
+            "kernel '%s': device %d has room for %d workers at once (%d threads and %zu bytes of shared "
+            "memory each), and its %d ranks want at least one each",
+            k->name, p->ordinal, per_sm * p->sms, k->threads, k->smem, p->n_ranks);
     return s;
 }
 
@@ -160,8 +166,7 @@ static pkrt_status make_state(pkrt_kernel *k)
     for (int r = 0; s == PKRT_OK && r < ctx->n_ranks; r++) {
         if ((s = rt_enter(ctx, ctx->place_of[r])) != PKRT_OK)
             return s;
-        s = rt_check(ctx, ctx->driver.cuMemsetD8_v2(k->state->copies[r].ptr, 0, (size_t)bytes),
-                     "zeroing state");
+        s = rt_zero(ctx, k->state->copies[r].ptr, (size_t)bytes);
         rt_leave(ctx);
     }
     return s;
@@ -174,7 +179,7 @@ static pkrt_status size_block(pkrt_kernel *k)
     int most = 0;
     rt_scope scope = rt_kernel_scope(k, 0);
     const cJSON *expr = cJSON_GetObjectItem(cJSON_GetObjectItem(k->json, "block"), "size");
-    if (!rt_eval(expr, &scope, &size, why, sizeof why) || size < 0 || size > RT_PARAM_BYTES)
+    if (!rt_eval(expr, &scope, &size, why, sizeof why) || size < RT_BLOCK_HEAD || size > RT_PARAM_BYTES)
         return rt_fail(k->ctx, PKRT_NO_ROOM, "kernel '%s': %d ranks need more parameters than a launch takes",
                        k->name, k->ctx->n_ranks);
     k->block_bytes = ((size_t)size + RT_BLOCK_ALIGN - 1) / RT_BLOCK_ALIGN * RT_BLOCK_ALIGN;
@@ -212,11 +217,18 @@ pkrt_status pkrt_kernel_bind(pkrt_module *m, pkrt_kernel **out, const char *name
         *out = k;
         return s;
     }
-    char why[RT_ERROR_TEXT];
-    memcpy(why, ctx->error, sizeof why);
+    rt_saved why;
+    rt_save_error(ctx, &why);
     rt_kernel_free(k);
-    memcpy(ctx->error, why, sizeof why);
+    rt_restore_error(ctx, &why);
     return s;
+}
+
+/// The requirements again, then the blocks: a scalar may stand in both.
+static pkrt_status apply_scalars(pkrt_kernel *k)
+{
+    pkrt_status s = rt_check_requirements(k);
+    return s == PKRT_OK ? rt_fill_blocks(k) : s;
 }
 
 pkrt_status pkrt_kernel_set(pkrt_kernel *k, const char *name, int64_t i, double f)
@@ -224,13 +236,22 @@ pkrt_status pkrt_kernel_set(pkrt_kernel *k, const char *name, int64_t i, double 
     pkrt_status s = rt_begin(k->ctx);
     if (s != PKRT_OK)
         return s;
-    for (int n = 0; n < k->n_params; n++)
-        if (strcmp(k->params[n].name, name) == 0 && strcmp(k->params[n].kind, "scalar") == 0) {
-            k->params[n].i = i;
-            k->params[n].f = f;
-            return rt_fill_blocks(k);
-        }
-    return rt_fail(k->ctx, PKRT_INVALID, "kernel '%s' has no scalar parameter '%s'", k->name, name);
+    rt_param *p = rt_kernel_param(k, name);
+    if (!p || strcmp(p->kind, "scalar") != 0)
+        return rt_fail(k->ctx, PKRT_INVALID, "kernel '%s' has no scalar parameter '%s'", k->name,
+                       name ? name : "(null)");
+    rt_param old = *p;
+    s = rt_scalar_set(k, p, i, f);
+    if (s == PKRT_OK)
+        s = apply_scalars(k);
+    if (s == PKRT_OK)
+        return s;
+    rt_saved why;
+    rt_save_error(k->ctx, &why);
+    *p = old;
+    rt_fill_blocks(k);
+    rt_restore_error(k->ctx, &why);
+    return s;
 }
 
 int pkrt_kernel_sms(const pkrt_kernel *k)
@@ -241,7 +262,7 @@ int pkrt_kernel_sms(const pkrt_kernel *k)
 // ---- launching -----------------------------------------------------------------------------------------
 
 /// Work on another stream than the last launch's comes after it: kernels of one context share state and
-/// peers' memory.
+/// peers' memory, and two that ran side by side in another order on each device would wait for each other.
 static pkrt_status order_behind_last(pkrt_context *ctx, rt_place *p, rt_stream stream)
 {
     if (!p->launched || p->last == stream)
@@ -252,10 +273,10 @@ static pkrt_status order_behind_last(pkrt_context *ctx, rt_place *p, rt_stream s
                : s;
 }
 
-static pkrt_status launch_on(pkrt_kernel *k, int place, rt_stream stream)
+static pkrt_status start_on(pkrt_kernel *k, int place, rt_stream stream)
 {
     pkrt_context *ctx = k->ctx;
-    rt_place *p = &ctx->places[place];
+    const rt_place *p = &ctx->places[place];
     rt_launch_attr attr = {.id = RT_LAUNCH_COOPERATIVE, .value.value = 1};
     rt_launch_config config = {.grid = {(unsigned)k->sms, (unsigned)p->n_ranks, 1},
                                .block = {(unsigned)k->threads, 1, 1},
@@ -264,15 +285,28 @@ static pkrt_status launch_on(pkrt_kernel *k, int place, rt_stream stream)
                                .attrs = &attr,
                                .n_attrs = 1};
     void *params[] = {k->blocks[place]};
+    return rt_check(ctx, ctx->driver.cuLaunchKernelEx(&config, k->fns[place], params, NULL),
+                    "launching the kernel");
+}
+
+/// A stream that is being captured into a graph takes the launch alone: the order of the graph's replays is
+/// the caller's, and an event of work outside may not enter it (CUDA driver API, stream capture).
+static pkrt_status launch_on(pkrt_kernel *k, int place, rt_stream stream, bool callers)
+{
+    pkrt_context *ctx = k->ctx;
+    rt_place *p = &ctx->places[place];
+    int capturing = 0;
     pkrt_status s = rt_enter(ctx, place);
     if (s != PKRT_OK)
         return s;
-    s = order_behind_last(ctx, p, stream);
+    if (callers)
+        s = rt_check(ctx, ctx->driver.cuStreamIsCapturing(stream, &capturing), "looking at a stream");
+    if (s == PKRT_OK && !capturing)
+        s = order_behind_last(ctx, p, stream);
     if (s == PKRT_OK)
-        s = rt_check(ctx, ctx->driver.cuLaunchKernelEx(&config, k->fns[place], params, NULL),
-                     "launching the kernel");
+        s = start_on(k, place, stream);
     rt_leave(ctx);
-    if (s == PKRT_OK) {
+    if (s == PKRT_OK && !capturing) {
         p->launched = true;
         p->last = stream;
     }
@@ -284,11 +318,9 @@ pkrt_status pkrt_kernel_launch(pkrt_kernel *k, void *const *streams)
     pkrt_context *ctx = k->ctx;
     pkrt_status s = rt_begin(ctx);
     for (int i = 0; s == PKRT_OK && i < ctx->n_places; i++) {
-        s = launch_on(k, i, streams ? streams[i] : ctx->places[i].stream);
-        if (s != PKRT_OK && i > 0) { // devices that started wait for this one: end them
-            *(volatile int32_t *)ctx->abort_word = 1;
-            ctx->aborted = true;
-        }
+        s = launch_on(k, i, streams ? streams[i] : ctx->places[i].stream, streams != NULL);
+        if (s != PKRT_OK && i > 0) // devices that have started wait for this one: end them
+            rt_abort(ctx);
     }
     return s;
 }

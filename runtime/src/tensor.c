@@ -10,10 +10,12 @@
 static pkrt_status check_shape(pkrt_context *ctx, pkrt_elem elem, int n_dims, const int64_t *dims)
 {
     int64_t count = 1;
-    if (elem >= PKRT_ELEM_COUNT)
+    if ((unsigned)elem >= PKRT_ELEM_COUNT)
         return rt_fail(ctx, PKRT_INVALID, "there is no element type %d", (int)elem);
     if (n_dims < 1 || n_dims > PKRT_MAX_DIMS)
         return rt_fail(ctx, PKRT_INVALID, "a tensor has 1 to %d dimensions, got %d", PKRT_MAX_DIMS, n_dims);
+    if (!dims)
+        return rt_fail(ctx, PKRT_INVALID, "a tensor needs dimensions, got NULL");
     for (int i = 0; i < n_dims; i++) {
         if (dims[i] < 0 || dims[i] > INT32_MAX)
             return rt_fail(ctx, PKRT_INVALID, "dimension %d expected to be from 0 to %d, got %lld", i,
@@ -21,6 +23,8 @@ static pkrt_status check_shape(pkrt_context *ctx, pkrt_elem elem, int n_dims, co
         if (dims[i] && __builtin_mul_overflow(count, dims[i], &count))
             return rt_fail(ctx, PKRT_INVALID, "the tensor has more than 2^63 elements");
     }
+    if (count > INT64_MAX / 8)
+        return rt_fail(ctx, PKRT_INVALID, "the tensor has more than 2^63 bytes");
     return PKRT_OK;
 }
 
@@ -85,23 +89,33 @@ static pkrt_status symmetric_bytes(pkrt_tensor *t, size_t *out)
     return PKRT_OK;
 }
 
-/// Lets every device in use reach rank's copy. The message of a failure names the two devices.
+static pkrt_status can_reach(pkrt_context *ctx, const rt_place *from, const rt_place *owner)
+{
+    int can = from == owner;
+    pkrt_status s = PKRT_OK;
+    if (!can)
+        s = rt_check(ctx, ctx->driver.cuDeviceCanAccessPeer(&can, from->device, owner->device),
+                     "asking a device");
+    return s != PKRT_OK || can
+               ? s
+               : rt_fail(ctx, PKRT_DRIVER,
+                         "device %d cannot reach the memory of device %d: no link between them",
+                         from->ordinal, owner->ordinal);
+}
+
+/// Lets every device in use reach rank's copy.
 static pkrt_status share(pkrt_tensor *t, int rank)
 {
     pkrt_context *ctx = t->ctx;
-    int owner = ctx->places[ctx->place_of[rank]].ordinal;
-    for (int i = 0; i < ctx->n_places; i++) {
+    pkrt_status s = PKRT_OK;
+    for (int i = 0; s == PKRT_OK && i < ctx->n_places; i++) {
         rt_access access = {{RT_LOCATION_DEVICE, ctx->places[i].ordinal}, RT_ACCESS_READ_WRITE};
-        rt_result result = ctx->driver.cuMemSetAccess(t->copies[rank].ptr, t->mapped_bytes, &access, 1);
-        pkrt_status s = rt_check(ctx, result, "sharing symmetric memory");
+        s = can_reach(ctx, &ctx->places[i], &ctx->places[ctx->place_of[rank]]);
         if (s == PKRT_OK)
-            continue;
-        char why[512];
-        snprintf(why, sizeof why, "%.500s", ctx->error);
-        return rt_fail(ctx, s, "device %d cannot reach the memory of device %d: %s", ctx->places[i].ordinal,
-                       owner, why);
+            s = rt_check(ctx, ctx->driver.cuMemSetAccess(t->copies[rank].ptr, t->mapped_bytes, &access, 1),
+                         "sharing symmetric memory");
     }
-    return PKRT_OK;
+    return s;
 }
 
 static pkrt_status allocate_symmetric(pkrt_tensor *t, int rank)
@@ -174,22 +188,31 @@ pkrt_status pkrt_tensor_create(pkrt_context *ctx, pkrt_tensor **out, pkrt_elem e
     enlist(t);
     s = allocate(t);
     if (s != PKRT_OK) {
-        char why[RT_ERROR_TEXT];
-        memcpy(why, ctx->error, sizeof why);
+        rt_saved why;
+        rt_save_error(ctx, &why);
         pkrt_tensor_destroy(t);
-        memcpy(ctx->error, why, sizeof why);
+        rt_restore_error(ctx, &why);
         return s;
     }
     *out = t;
     return PKRT_OK;
 }
 
-static pkrt_status check_strides(pkrt_context *ctx, int n_dims, const int64_t *strides)
+static pkrt_status check_wrap(pkrt_context *ctx, int n_dims, const int64_t *dims, const int64_t *strides,
+                              void *const *pointers)
 {
+    bool empty = false;
+    for (int i = 0; i < n_dims; i++)
+        empty |= dims[i] == 0;
     for (int i = 0; strides && i < n_dims - 1; i++)
         if (strides[i] < 0)
             return rt_fail(ctx, PKRT_INVALID, "stride %d expected to be 0 or more, got %lld", i,
                            (long long)strides[i]);
+    if (!pointers)
+        return rt_fail(ctx, PKRT_INVALID, "one pointer a rank expected, got NULL");
+    for (int r = 0; r < ctx->n_ranks; r++)
+        if (!pointers[r] && !empty)
+            return rt_fail(ctx, PKRT_INVALID, "rank %d: a pointer to device memory expected, got NULL", r);
     return PKRT_OK;
 }
 
@@ -202,7 +225,7 @@ pkrt_status pkrt_tensor_wrap(pkrt_context *ctx, pkrt_tensor **out, pkrt_elem ele
     if (s == PKRT_OK)
         s = check_shape(ctx, elem, n_dims, dims);
     if (s == PKRT_OK)
-        s = check_strides(ctx, n_dims, strides);
+        s = check_wrap(ctx, n_dims, dims, strides, pointers);
     if (s != PKRT_OK)
         return s;
     pkrt_tensor *t = new_tensor(ctx, elem, n_dims, dims, flags);
@@ -259,7 +282,7 @@ static bool contiguous(const pkrt_tensor *t)
 {
     int64_t stride = 1;
     for (int i = t->n_dims - 1; i >= 0; i--) {
-        if (t->strides[i] != stride)
+        if (t->dims[i] > 1 && t->strides[i] != stride)
             return false;
         stride *= t->dims[i];
     }
@@ -283,26 +306,36 @@ static pkrt_status check_copy(pkrt_tensor *t, int rank, int64_t size, int64_t ex
     return PKRT_OK;
 }
 
-pkrt_status pkrt_tensor_write(pkrt_tensor *t, int rank, const void *data, size_t bytes)
+typedef enum direction { TO_DEVICE, TO_HOST } direction;
+
+/// Copies behind all launches that were made before.
+static pkrt_status copy(pkrt_tensor *t, int rank, void *host, size_t bytes, direction way)
 {
     pkrt_context *ctx = t->ctx;
-    pkrt_status s = check_copy(t, rank, (int64_t)bytes, (int64_t)pkrt_tensor_bytes(t), "bytes");
+    rt_ptr ptr = t->copies[rank].ptr;
+    pkrt_status s = rt_wait(ctx);
     if (s != PKRT_OK || !bytes || (s = rt_enter(ctx, ctx->place_of[rank])) != PKRT_OK)
         return s;
-    s = rt_check(ctx, ctx->driver.cuMemcpyHtoD_v2(t->copies[rank].ptr, data, bytes), "writing a tensor");
+    s = way == TO_DEVICE ? rt_check(ctx, ctx->driver.cuMemcpyHtoD_v2(ptr, host, bytes), "writing a tensor")
+                         : rt_check(ctx, ctx->driver.cuMemcpyDtoH_v2(host, ptr, bytes), "reading a tensor");
+    // From pageable memory the copy may end behind the call, on the default stream (CUDA driver API, API
+    // synchronization behavior).
+    if (s == PKRT_OK && way == TO_DEVICE)
+        s = rt_check(ctx, ctx->driver.cuStreamSynchronize(NULL), "writing a tensor");
     rt_leave(ctx);
     return s;
 }
 
+pkrt_status pkrt_tensor_write(pkrt_tensor *t, int rank, const void *data, size_t bytes)
+{
+    pkrt_status s = check_copy(t, rank, (int64_t)bytes, (int64_t)pkrt_tensor_bytes(t), "bytes");
+    return s == PKRT_OK ? copy(t, rank, (void *)(uintptr_t)data, bytes, TO_DEVICE) : s;
+}
+
 pkrt_status pkrt_tensor_read(pkrt_tensor *t, int rank, void *data, size_t bytes)
 {
-    pkrt_context *ctx = t->ctx;
     pkrt_status s = check_copy(t, rank, (int64_t)bytes, (int64_t)pkrt_tensor_bytes(t), "bytes");
-    if (s != PKRT_OK || !bytes || (s = rt_enter(ctx, ctx->place_of[rank])) != PKRT_OK)
-        return s;
-    s = rt_check(ctx, ctx->driver.cuMemcpyDtoH_v2(data, t->copies[rank].ptr, bytes), "reading a tensor");
-    rt_leave(ctx);
-    return s;
+    return s == PKRT_OK ? copy(t, rank, data, bytes, TO_HOST) : s;
 }
 
 pkrt_status pkrt_tensor_write_f32(pkrt_tensor *t, int rank, const float *data, size_t count)

@@ -34,7 +34,7 @@ extern "C" {
 
 #define PKRT_VERSION_MAJOR 0
 #define PKRT_VERSION_MINOR 1
-#define PKRT_API __attribute__((visibility("default")))
+#define PKRT_API           __attribute__((visibility("default")))
 
 typedef enum pkrt_status {
 #define PKRT_STATUS(id, words) PKRT_##id,
@@ -85,10 +85,11 @@ PKRT_API pkrt_backend pkrt_context_backend(const pkrt_context *ctx);
 /// "NVIDIA H200", or what the simulator says.
 PKRT_API const char *pkrt_context_device_name(const pkrt_context *ctx);
 /// Waits until all launches have finished. FAULT with a report where one failed: who waited for what, or what
-/// was read where.
+/// was read where; launches on other devices, which may wait for the one that failed, are then ended.
 PKRT_API pkrt_status pkrt_context_synchronize(pkrt_context *ctx);
-/// Makes the context usable after ABORTED: zeroes all kernels' state. DRIVER where the device itself has to
-/// be opened anew.
+/// Makes the context usable after ABORTED: waits for what still runs and zeroes all kernels' state. What the
+/// kernels wrote before they ended is undefined. FAULT or DRIVER where a device itself is lost, as GPUs are
+/// after an illegal access: then only a new process, or context of another device, helps.
 PKRT_API pkrt_status pkrt_context_reset(pkrt_context *ctx);
 /// What went wrong last in this context, "" where nothing did. Valid until the next call with the context.
 PKRT_API const char *pkrt_last_error(const pkrt_context *ctx);
@@ -132,8 +133,8 @@ PKRT_API void *pkrt_tensor_pointer(const pkrt_tensor *tensor, int rank);
 PKRT_API int64_t pkrt_tensor_count(const pkrt_tensor *tensor);
 /// Bytes of one copy of a contiguous tensor.
 PKRT_API size_t pkrt_tensor_bytes(const pkrt_tensor *tensor);
-/// Copies a whole contiguous tensor from or to host memory; waits until done. bytes must be
-/// pkrt_tensor_bytes.
+/// Copies a whole contiguous tensor from or to host memory: waits for all launches, copies, and waits until
+/// that is done. bytes must be pkrt_tensor_bytes.
 PKRT_API pkrt_status pkrt_tensor_write(pkrt_tensor *tensor, int rank, const void *data, size_t bytes);
 PKRT_API pkrt_status pkrt_tensor_read(pkrt_tensor *tensor, int rank, void *data, size_t bytes);
 /// The same with floats on the host, converted to the element type (to the nearest, ties to even; 8-bit
@@ -159,6 +160,7 @@ PKRT_API const char *pkrt_module_kernel_name(const pkrt_module *module, int inde
 typedef struct pkrt_param_info {
     const char *name;
     bool scalar, peer, signal; // none: a local tensor
+    bool written, clear;       // the kernel writes it; zeroes it first
     pkrt_elem elem;            // of tensors
     const char *type;          // as the language spells it, "bf16"
     int n_dims;
@@ -176,8 +178,8 @@ PKRT_API pkrt_status pkrt_module_param_dim(pkrt_module *module, const char *kern
 /// Named dimension `index` of a kernel, NULL beyond the last.
 PKRT_API const char *pkrt_module_dim_name(const pkrt_module *module, const char *kernel, int index);
 
-/// An argument by name: a tensor, or a scalar in the member of its type. Signals are the kernel's own and are
-/// not passed.
+/// An argument by name: a tensor, or a scalar in the member for its type, the other one 0. Signals are the
+/// kernel's own and are not passed.
 typedef struct pkrt_arg {
     const char *name;
     pkrt_tensor *tensor;
@@ -194,8 +196,12 @@ PKRT_API pkrt_status pkrt_kernel_bind(pkrt_module *module, pkrt_kernel **out, co
 /// Gives a scalar parameter another value for later launches.
 PKRT_API pkrt_status pkrt_kernel_set(pkrt_kernel *kernel, const char *name, int64_t i, double f);
 /// Launches on every rank: one driver call a device, without waiting or allocating. streams: a CUstream for
-/// each device in use, in the order of pkrt_context_device_index; NULL: streams of the context. Launches
-/// follow each other in the order of the calls.
+/// each device in use, in the order of pkrt_context_device; NULL: streams of the context. All launches of a
+/// context follow each other in the order of the calls, on whatever streams; a stream must live until the
+/// next pkrt_context_synchronize. A stream that is being captured gets the launch into its graph, and the
+/// caller then orders the graph's replays behind and before other launches. A launch that fails on one device
+/// after it has started on others ends those: the status is the failure's, later calls give ABORTED until
+/// pkrt_context_reset.
 PKRT_API pkrt_status pkrt_kernel_launch(pkrt_kernel *kernel, void *const *streams);
 /// Workers (CTAs) of a rank: what `sms` is in the kernel.
 PKRT_API int pkrt_kernel_sms(const pkrt_kernel *kernel);
