@@ -97,7 +97,6 @@ struct pksim_warp {
     uint32_t next_pc;       // smallest pc of another runnable fragment, UINT32_MAX if there is none
     const uint8_t *bank[2]; // operand banks: registers, constants
     uint8_t *regs;
-    void *allocation; // that holds regs
     const struct pksim_insn *code;
     struct pksim_exec *exec;
     struct pksim_cta *cta;
@@ -139,6 +138,8 @@ struct pksim_cta {
     uint32_t rank; // in the cluster
     uint32_t sm;
     struct pksim_shared shared; // bytes [0, PKSIM_SHARED_BASE) are there, never used
+    uint8_t *registers;         // of all warps, from pksim_pages
+    size_t register_bytes;
     struct pksim_warp *warps;
     uint32_t warp_count, live_warps;
     struct pksim_barrier barriers[PKSIM_NAMED_BARRIERS];

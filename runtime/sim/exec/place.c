@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "sim/exec/lanes.h"
+#include "sim/mem/pages.h"
 
 void pksim_limits_default(struct pksim_limits *limits)
 {
@@ -105,22 +106,24 @@ static struct pksim_sm run_needs(const struct pksim_exec *exec, const struct pks
     return cta_needs(&exec->config.limits, run->function, run->threads, run->dynamic_shared);
 }
 
+// Bytes of a warp's registers, a multiple of a cache line.
+static size_t register_stride(const struct pksim_program *program)
+{
+    return ((size_t)program->register_bytes + 64) & ~(size_t)63;
+}
+
 static bool init_warp(struct pksim_exec *exec, struct pksim_cta *cta, uint32_t index)
 {
     struct pksim_run *run = cta->run;
     const struct pksim_program *program = run->program;
     struct pksim_warp *w = &cta->warps[index];
     uint32_t threads = run->threads - index * PKSIM_LANES;
-    void *regs = NULL;
-    // Zeroed pages come from the system untouched, so that a warp pays only for the registers that it uses.
-    regs = calloc(1, program->register_bytes + 64);
     w->local = program->local_bytes ? malloc((size_t)program->local_bytes * PKSIM_LANES) : NULL;
-    w->allocation = regs;
-    if (!regs || (program->local_bytes && !w->local))
+    if (program->local_bytes && !w->local)
         return false;
     if (w->local)
         memset(w->local, PKSIM_POISON, (size_t)program->local_bytes * PKSIM_LANES);
-    w->regs = (uint8_t *)(((uintptr_t)regs + 63) & ~(uintptr_t)63);
+    w->regs = cta->registers + index * register_stride(program);
     w->bank[0] = w->regs;
     w->bank[1] = program->constants;
     w->code = program->insns;
@@ -139,8 +142,10 @@ static bool init_cta(struct pksim_exec *exec, struct pksim_cta *cta)
     struct pksim_run *run = cta->run;
     if (!pksim_shared_init(&cta->shared, PKSIM_SHARED_BASE + run->shared_bytes))
         return false;
+    cta->register_bytes = run->warps * register_stride(run->program);
+    cta->registers = pksim_pages(cta->register_bytes);
     cta->warps = calloc(run->warps, sizeof *cta->warps);
-    if (!cta->warps)
+    if (!cta->warps || !cta->registers)
         return false;
     cta->warp_count = cta->live_warps = run->warps;
     for (uint32_t i = 0; i < run->warps; i++) {
@@ -153,7 +158,6 @@ static bool init_cta(struct pksim_exec *exec, struct pksim_cta *cta)
 static void free_warp(struct pksim_warp *w)
 {
     pksim_warp_bulk_free(w);
-    free(w->allocation);
     free(w->local);
 }
 
@@ -166,6 +170,7 @@ void pksim_cluster_free(struct pksim_cluster *cluster)
         free(cta->warps);
         pksim_wgmma_free(cta);
         pksim_shared_release(&cta->shared);
+        pksim_pages_free(cta->registers, cta->register_bytes);
     }
     free(cluster->ctas);
     free(cluster);

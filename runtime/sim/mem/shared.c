@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/mem/shared.h"
 
+#include "sim/mem/pages.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -19,19 +21,24 @@ static uint64_t first_tick(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+// Never 0, and room for a vector load that begins inside.
+static size_t mapped_bytes(uint32_t size)
+{
+    return ((size_t)size + 1024) & ~(size_t)1023;
+}
+
 bool pksim_shared_init(struct pksim_shared *shared, uint32_t size)
 {
-    // A multiple of the alignment, as aligned_alloc asks; never 0.
-    size_t rounded = ((size_t)size + 1024) & ~(size_t)1023;
     *shared = (struct pksim_shared){.size = size, .tick = first_tick()};
-    shared->bytes = aligned_alloc(1024, rounded);
-    shared->shadow = malloc(pksim_shadow_bytes(rounded));
+    shared->bytes = pksim_pages(mapped_bytes(size));
+    shared->shadow = pksim_pages(pksim_shadow_bytes(mapped_bytes(size)));
     shared->versions = calloc(block_count(size), sizeof *shared->versions);
     if (!shared->bytes || !shared->shadow || !shared->versions) {
         pksim_shared_release(shared);
         return false;
     }
-    pksim_shared_reset(shared);
+    for (size_t i = 0; i < block_count(size); i++)
+        shared->versions[i] = shared->tick;
     return true;
 }
 
@@ -46,8 +53,8 @@ void pksim_shared_reset(struct pksim_shared *shared)
 
 void pksim_shared_release(struct pksim_shared *shared)
 {
-    free(shared->bytes);
-    free(shared->shadow);
+    pksim_pages_free(shared->bytes, mapped_bytes(shared->size));
+    pksim_pages_free(shared->shadow, pksim_shadow_bytes(mapped_bytes(shared->size)));
     free(shared->versions);
     *shared = (struct pksim_shared){0};
 }

@@ -21,9 +21,10 @@ struct pksim_shared {
     uint32_t size; // allocated bytes
 };
 
-// Poisoned and unwritten. False: out of memory.
+// Unwritten; pages take memory when they are touched. False: out of memory.
 bool pksim_shared_init(struct pksim_shared *shared, uint32_t size);
-// As after init, without allocating: for the next CTA in the same place. Versions go on counting.
+// Poisoned and unwritten again, without allocating: for the next CTA in the same place. Versions go on
+// counting.
 void pksim_shared_reset(struct pksim_shared *shared);
 void pksim_shared_release(struct pksim_shared *shared);
 
