@@ -8,13 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "host.h"
-#include "run.h"
-
-enum { ROUNDS = 15, BATCH_MS = 12, PAUSE_US = 40000 };
+#include "bench.h"
 
 // cuBLAS, opened at run time. Values from the cuBLAS documentation.
 enum { CUBLAS_OP_N = 0, CUDA_R_16BF = 14, CUBLAS_COMPUTE_32F = 68, CUBLAS_GEMM_DEFAULT = -1 };
@@ -54,8 +50,9 @@ static bool open_cublas(cublas *blas, void *stream)
 }
 
 /// Row-major C = A * B is column-major C' = B' * A'.
-static void launch_cublas(problem *p)
+static void launch_cublas(void *user)
 {
+    problem *p = user;
     float one = 1, zero = 0;
     int status =
         p->blas.gemm(p->blas.handle, CUBLAS_OP_N, CUBLAS_OP_N, (int)p->n, (int)p->m, (int)p->k, &one,
@@ -66,48 +63,31 @@ static void launch_cublas(problem *p)
         fprintf(stderr, "cublasGemmEx: status %d\n", status);
 }
 
-static void launch_ours(problem *p)
+static void launch_ours(void *user)
 {
+    problem *p = user;
     run_check(p->ctx, pkrt_kernel_launch(p->kernel, NULL), "launching");
 }
 
-/// TFLOP/s of `n` launches in a row.
-static double batch(problem *p, void (*launch)(problem *), int n)
+static double teraflops(const problem *p, double seconds)
 {
-    run_check(p->ctx, pkrt_context_synchronize(p->ctx), "waiting");
-    double start = host_seconds();
-    for (int i = 0; i < n; i++)
-        launch(p);
-    run_check(p->ctx, pkrt_context_synchronize(p->ctx), "waiting");
-    return 2e-12 * (double)p->m * (double)p->n * (double)p->k * n / (host_seconds() - start);
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *x, int n)
-{
-    qsort(x, (size_t)n, sizeof *x, by_value);
-    return x[n / 2];
+    return 2e-12 * (double)p->m * (double)p->n * (double)p->k / seconds;
 }
 
 static void regime(problem *p, const char *name, int n, useconds_t pause)
 {
-    double ours[ROUNDS], theirs[ROUNDS], ratio[ROUNDS];
-    for (int i = 0; i < ROUNDS; i++) {
+    double ours[BENCH_ROUNDS], theirs[BENCH_ROUNDS], ratio[BENCH_ROUNDS];
+    for (int i = 0; i < BENCH_ROUNDS; i++) {
         usleep(pause);
-        ours[i] = batch(p, launch_ours, n);
+        ours[i] = teraflops(p, bench_batch(p->ctx, launch_ours, p, n));
         usleep(pause);
-        theirs[i] = batch(p, launch_cublas, n);
+        theirs[i] = teraflops(p, bench_batch(p->ctx, launch_cublas, p, n));
         ratio[i] = ours[i] / theirs[i];
     }
-    double r = median(ratio, ROUNDS), least = ratio[0], most = ratio[ROUNDS - 1];
+    double r = bench_median(ratio, BENCH_ROUNDS), least = ratio[0], most = ratio[BENCH_ROUNDS - 1];
     printf("%6lld x %6lld x %6lld  %-9s ours %6.1f  cuBLAS %6.1f TFLOP/s  ratio %.3f (%.3f to %.3f)\n",
-           (long long)p->m, (long long)p->n, (long long)p->k, name, median(ours, ROUNDS),
-           median(theirs, ROUNDS), r, least, most);
+           (long long)p->m, (long long)p->n, (long long)p->k, name, bench_median(ours, BENCH_ROUNDS),
+           bench_median(theirs, BENCH_ROUNDS), r, least, most);
 }
 
 /// Largest difference of ours and cuBLAS', relative to the largest element.
@@ -117,8 +97,8 @@ static double difference(problem *p)
     float *x = malloc(count * sizeof *x), *y = malloc(count * sizeof *y);
     double worst = 0, largest = 0;
     run_poison(p->ctx, p->c);
-    batch(p, launch_ours, 1);
-    batch(p, launch_cublas, 1);
+    bench_batch(p->ctx, launch_ours, p, 1);
+    bench_batch(p->ctx, launch_cublas, p, 1);
     run_check(p->ctx, pkrt_tensor_read_f32(p->c, 0, x, count), "reading");
     run_check(p->ctx, pkrt_tensor_read_f32(p->d, 0, y, count), "reading");
     for (size_t i = 0; i < count; i++) {
@@ -131,18 +111,11 @@ static double difference(problem *p)
     return worst / largest;
 }
 
-static float *normal(size_t n, uint64_t *seed)
-{
-    float *x = malloc(n * sizeof *x);
-    host_normal_bf16(x, n, seed);
-    return x;
-}
-
 static void run_shape(pkrt_context *ctx, pkrt_module *module, const cublas *blas, int64_t m, int64_t n,
                       int64_t k)
 {
     uint64_t seed = 1;
-    float *a = normal((size_t)(m * k), &seed), *b = normal((size_t)(k * n), &seed);
+    float *a = bench_normal((size_t)(m * k), &seed), *b = bench_normal((size_t)(k * n), &seed);
     problem p = {.m = m, .n = n, .k = k, .ctx = ctx, .blas = *blas};
     p.a = run_tensor(ctx, PKRT_BF16, 2, (int64_t[]){m, k}, 0, a);
     p.b = run_tensor(ctx, PKRT_BF16, 2, (int64_t[]){k, n}, 0, b);
@@ -152,9 +125,8 @@ static void run_shape(pkrt_context *ctx, pkrt_module *module, const cublas *blas
         {.name = "A", .tensor = p.a}, {.name = "B", .tensor = p.b}, {.name = "C", .tensor = p.c}};
     run_check(ctx, pkrt_kernel_bind(module, &p.kernel, NULL, args, 3), "binding");
     printf("largest difference to cuBLAS: %.2e of the largest element\n", difference(&p));
-    double one = batch(&p, launch_cublas, 4) * 1e12 / (2.0 * (double)m * (double)n * (double)k);
-    int launches = (int)(one * BATCH_MS * 1e-3) + 1;
-    regime(&p, "burst", launches, PAUSE_US);
+    int launches = bench_launches(ctx, launch_cublas, &p);
+    regime(&p, "burst", launches, BENCH_PAUSE_US);
     regime(&p, "sustained", launches * 8, 0);
     pkrt_kernel_destroy(p.kernel);
     pkrt_tensor_destroy(p.a);
@@ -165,16 +137,6 @@ static void run_shape(pkrt_context *ctx, pkrt_module *module, const cublas *blas
     free(b);
 }
 
-static char *read_all(const char *path, size_t *len)
-{
-    FILE *f = fopen(path, "rb");
-    char *text = malloc(1 << 22);
-    *len = f && text ? fread(text, 1, 1 << 22, f) : 0;
-    if (f)
-        fclose(f);
-    return text;
-}
-
 int main(int argc, char **argv)
 {
     if (argc < 2 || (argc - 2) % 3 != 0) {
@@ -182,7 +144,7 @@ int main(int argc, char **argv)
         return 2;
     }
     size_t len;
-    char *text = read_all(argv[1], &len);
+    char *text = bench_read(argv[1], &len);
     host_args args = {.ranks = 1, .backend = "cuda"};
     pkrt_context *ctx = run_open(&args);
     pkrt_module *module;

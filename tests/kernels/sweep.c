@@ -12,6 +12,7 @@
 #include "all_gather.pk.h"
 #include "gemm.pk.h"
 #include "gemm_rs.pk.h"
+#include "gemm_rs_clear.pk.h"
 #include "host.h"
 #include "run.h"
 #include "scale.pk.h"
@@ -113,7 +114,8 @@ static pkrt_status prepare_gemm(sweep *s, test_case *c)
     return gemm_bind(s->module, &c->kernel, &args);
 }
 
-static pkrt_status prepare_gemm_rs(sweep *s, test_case *c)
+/// Tensors of both forms of gemm_rs.
+static gemm_rs_args gemm_rs_tensors(sweep *s, test_case *c)
 {
     size_t rows = (size_t)s->d[0], n = (size_t)s->d[1], k = (size_t)s->d[2], ranks = (size_t)s->ranks;
     float *a = normal(s, ranks * ranks * rows * k), *b = normal(s, ranks * k * n);
@@ -125,7 +127,20 @@ static pkrt_status prepare_gemm_rs(sweep *s, test_case *c)
     free(a);
     free(b);
     c->tolerance = 1e-2;
+    return args;
+}
+
+static pkrt_status prepare_gemm_rs(sweep *s, test_case *c)
+{
+    gemm_rs_args args = gemm_rs_tensors(s, c);
     return gemm_rs_bind(s->module, &c->kernel, &args);
+}
+
+static pkrt_status prepare_gemm_rs_clear(sweep *s, test_case *c)
+{
+    gemm_rs_args t = gemm_rs_tensors(s, c);
+    gemm_rs_clear_args args = {.A = t.A, .B = t.B, .C = t.C};
+    return gemm_rs_clear_bind(s->module, &c->kernel, &args);
 }
 
 static const kernel_row kernels[] = {
@@ -133,6 +148,7 @@ static const kernel_row kernels[] = {
     {"all_gather", all_gather_pk, sizeof all_gather_pk - 1, 2, prepare_all_gather},
     {"gemm", gemm_pk, sizeof gemm_pk - 1, 3, prepare_gemm},
     {"gemm_rs", gemm_rs_pk, sizeof gemm_rs_pk - 1, 3, prepare_gemm_rs},
+    {"gemm_rs_clear", gemm_rs_clear_pk, sizeof gemm_rs_clear_pk - 1, 3, prepare_gemm_rs_clear},
 };
 
 // ---- one case ------------------------------------------------------------------------------------------
@@ -263,8 +279,10 @@ int main(int argc, char **argv)
         if (strcmp(kernels[i].name, o.kernel) == 0)
             k = &kernels[i];
     if (!k) {
-        fprintf(stderr, "usage: kernel_sweep scale|all_gather|gemm|gemm_rs [--backend sim|cuda] [--ranks "
-                        "1,2,8] [--full] [--seed S]\n");
+        fprintf(
+            stderr,
+            "usage: kernel_sweep scale|all_gather|gemm|gemm_rs|gemm_rs_clear [--backend sim|cuda] [--ranks "
+            "1,2,8] [--full] [--seed S]\n");
         return 2;
     }
     sweep s = {.seed = o.seed};

@@ -166,8 +166,8 @@ void pksim_wgmma_to_registers(const struct pksim_wgmma *op, const void *acc, uin
 // One register of one warp (0 to 3) of the group.
 void pksim_wgmma_to_register(const struct pksim_wgmma *op, const void *acc, uint32_t warp, uint32_t index,
                              uint32_t *lanes);
-void pksim_wgmma_from_register(const struct pksim_wgmma *op, const uint32_t *lanes, uint32_t warp, uint32_t index,
-                               void *acc);
+void pksim_wgmma_from_register(const struct pksim_wgmma *op, const uint32_t *lanes, uint32_t warp,
+                               uint32_t index, void *acc);
 
 // ---- Warp matrix instructions. regs[i] points to the 32 lanes of register i.
 

@@ -202,8 +202,8 @@ void pksim_wgmma_to_registers(const struct pksim_wgmma *op, const void *acc, uin
             pksim_wgmma_to_register(op, acc, warp, i, regs[warp * count + i]);
 }
 
-void pksim_wgmma_from_register(const struct pksim_wgmma *op, const uint32_t *lanes, uint32_t warp, uint32_t index,
-                               void *acc)
+void pksim_wgmma_from_register(const struct pksim_wgmma *op, const uint32_t *lanes, uint32_t warp,
+                               uint32_t index, void *acc)
 {
     char *words = acc;
     float *floats = acc;
