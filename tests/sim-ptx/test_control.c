@@ -29,10 +29,12 @@ static void test_loops_of_different_length(void **state)
     run("mov.u32 %r1, 0; mov.u32 %r2, 0;\n"
         "LOOP: setp.ge.u32 %p1, %r2, %t; @%p1 bra DONE; add.u32 %r1, %r1, %r2; add.u32 %r2, %r2, 1; bra "
         "LOOP;\n"
-        "DONE: vote.sync.ballot.b32 %r3, 1, 0xffff; popc.b32 %r3, %r3; mad.lo.u32 %r1, %r3, 1000, %r1;\n"
+        "DONE: setp.eq.u32 %p2, %t, %t; vote.sync.ballot.b32 %r3, %p2, -1; popc.b32 %r3, %r3; mad.lo.u32 "
+        "%r1, %r3, 1000, %r1;\n"
         "st.global.u32 [%o], %r1;",
         out, 3);
-    (void)out;
+    for (uint32_t t = 0; t < THREADS; t++)
+        assert_int_equal(out[t], t * (t - 1) / 2 + 1000 * (t < 32 ? 32 : 16));
 }
 
 // The block of the odd lanes stands behind the exit: they come back to a smaller pc.

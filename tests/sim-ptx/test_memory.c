@@ -53,7 +53,7 @@ static void test_vectors_and_narrow(void **state)
     expect_words(
         "mov.u64 %d1, mem; mul.wide.u32 %d2, %t, 16; add.s64 %d1, %d1, %d2;\n"
         "mov.u32 %r1, 0x11; mov.u32 %r2, 0xfedc8081; st.shared.v4.u32 [%d1], {%r1, %r2, %t, %r1};\n"
-        "ld.shared.v2.u32 {%r3, %r4}, [%d1+4]; ld.shared.s8 %r5, [%d1+4]; ld.shared.u8 %r6, [%d1+5];\n"
+        "ld.shared.v2.u32 {%r4, %r3}, [%d1+8]; ld.shared.s8 %r5, [%d1+4]; ld.shared.u8 %r6, [%d1+5];\n"
         "ld.shared.s16 %h1, [%d1+6]; cvt.s32.s16 %r7, %h1;\n"
         "add.u32 %r8, %r4, %r5; add.u32 %r8, %r8, %r6; add.u32 %r8, %r8, %r7; st.global.u32 [%o], %r8;",
         0xffffff81u + 0x80 + 0xfffffedcu, 1);

@@ -20,7 +20,7 @@ enum {
     PKSIM_SHARED_RANK_SHIFT = 24,
     PKSIM_NAMED_BARRIERS = 16,
     PKSIM_MAX_WARPGROUPS = 8,
-    PKSIM_POLL_WORDS = 8,
+    PKSIM_POLL_WORDS = 32,
     PKSIM_SPANS = 16,
     PKSIM_WGMMA_GROUPS = 64 // an immediate of wgmma.wait_group is at most 7; older groups than these were
                             // waited for or never will be
@@ -236,6 +236,8 @@ void pksim_warp_run(struct pksim_warp *warp, uint32_t quantum);
 void pksim_note_effect(struct pksim_warp *warp);
 // The warp has read `size` (at most 8) bytes at host address `at` and may do so in vain again and again.
 void pksim_note_poll(struct pksim_warp *warp, const void *at, uint32_t size, uint64_t address);
+// An instruction that only looked at memory is done: one try more.
+void pksim_note_look(struct pksim_warp *warp);
 
 // mbarrier.c
 // Bytes arrive at (or, negative, are expected of) the mbarrier at `address` of `cta`. False after a fault.

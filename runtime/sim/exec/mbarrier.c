@@ -278,8 +278,10 @@ static enum pksim_step run_wait(struct pksim_warp *w, const struct pksim_insn *i
         w->frags[w->current].wait = blocked;
         return PKSIM_STEP_BLOCK;
     }
-    if (done != mask)
+    if (done != mask) {
         pksim_note_poll(w, word, 8, blocked.address);
+        pksim_note_look(w);
+    }
     pksim_set_mask(w, op->pred, mask, done);
     return PKSIM_STEP_NEXT;
 }

@@ -150,6 +150,8 @@ static enum pksim_step run_ld(struct pksim_warp *w, const struct pksim_insn *i, 
         if (may_poll(op))
             pksim_note_poll(w, ref.host, size < 8 ? size : 8, address);
     }
+    if (may_poll(op))
+        pksim_note_look(w);
     return PKSIM_STEP_NEXT;
 }
 
@@ -235,6 +237,7 @@ static enum pksim_step run_rmw(struct pksim_warp *w, const struct pksim_insn *i,
         else
             pksim_note_poll(w, ref.host, size < 8 ? size : 8, address);
     }
+    pksim_note_look(w);
     return PKSIM_STEP_NEXT;
 }
 

@@ -306,7 +306,8 @@ void pksim_note_poll(struct pksim_warp *w, const void *at, uint32_t size, uint64
     for (uint32_t i = 0; i < poll->count; i++) {
         if (poll->words[i].at != at || poll->words[i].size != size)
             continue;
-        poll->repeats = poll->words[i].value == value ? poll->repeats + 1 : 0;
+        if (poll->words[i].value != value)
+            poll->repeats = 0;
         poll->words[i].value = value;
         return;
     }
@@ -317,4 +318,9 @@ void pksim_note_poll(struct pksim_warp *w, const void *at, uint32_t size, uint64
     poll->words[poll->count].size = size;
     poll->words[poll->count].value = value;
     poll->words[poll->count++].address = address;
+}
+
+void pksim_note_look(struct pksim_warp *w)
+{
+    w->poll.repeats++;
 }
