@@ -277,7 +277,7 @@ void args_help(FILE *to)
           to);
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         const option_row *row = &rows[i];
-        const char *between = !row->argument ? "" : row->spelling[1] == '-' ? " " : "";
+        const char *between = row->argument ? " " : "";
         int used = fprintf(to, "  %s%s%s", row->spelling, between, row->argument ? row->argument : "");
         fprintf(to, "%*s%s\n", used < COLUMN ? COLUMN - used : 1, "", row->help);
     }
