@@ -7,7 +7,8 @@
 enum {
     DOZE_AFTER = 16, // repeats of a poll after which a warp runs only when nothing else can
     PARK_AFTER =
-        3000, // repeats after which only a changed word wakes it; more than the distance of any rare check
+        3000,    // repeats after which only a changed word wakes it; more than the distance of any rare check
+    WINDOW = 48, // warps
     CHECK_POLLS = 64 // quanta between looks at what dozing warps poll
 };
 
@@ -118,11 +119,21 @@ static void run_one(struct pksim_exec *exec, struct pksim_warp *w, uint32_t quan
         pksim_set_state(w, PKSIM_WARP_READY);
 }
 
+// Mostly one of the first in the list: what few CTAs use stays in the host's caches, and CTAs without work
+// end before the next ones have touched their memory. Sometimes any, so that nothing starves and far-apart
+// warps interleave too.
+static struct pksim_warp *pick_any(struct pksim_exec *exec, const struct pksim_warp_list *list)
+{
+    uint64_t r = pksim_random(exec);
+    uint32_t count = list->count > WINDOW && r % 16 ? WINDOW : list->count;
+    return list->items[(r >> 8) % count];
+}
+
 static struct pksim_warp *pick(struct pksim_exec *exec, const struct pksim_warp_list *list)
 {
-    struct pksim_warp *w = list->items[pksim_random(exec) % list->count];
+    struct pksim_warp *w = pick_any(exec, list);
     if ((int32_t)w->cta->run->device == exec->config.straggler && pksim_random(exec) % 8)
-        w = list->items[pksim_random(exec) % list->count];
+        w = pick_any(exec, list);
     return w;
 }
 
