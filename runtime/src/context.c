@@ -12,6 +12,11 @@ pkrt_status rt_enter(pkrt_context *ctx, int place)
     return rt_check(ctx, ctx->driver.cuCtxPushCurrent_v2(ctx->places[place].ctx), "making a device current");
 }
 
+bool rt_enter_to_free(pkrt_context *ctx, int place)
+{
+    return ctx->driver.cuCtxPushCurrent_v2(ctx->places[place].ctx) == RT_SUCCESS;
+}
+
 void rt_leave(pkrt_context *ctx)
 {
     rt_ctx old;
@@ -163,15 +168,15 @@ static pkrt_status check_options(pkrt_context *ctx, const pkrt_context_options *
 static void close_place(pkrt_context *ctx, int index)
 {
     rt_place *p = &ctx->places[index];
-    if (p->ctx && ctx->driver.cuCtxPushCurrent_v2(p->ctx) == RT_SUCCESS) {
-        if (p->done)
-            ctx->driver.cuEventDestroy_v2(p->done);
-        if (p->stream)
-            ctx->driver.cuStreamDestroy_v2(p->stream);
-        if (index == 0 && ctx->abort_word)
-            ctx->driver.cuMemFreeHost(ctx->abort_word);
+    bool entered = p->ctx && rt_enter_to_free(ctx, index);
+    if (p->done)
+        ctx->driver.cuEventDestroy_v2(p->done);
+    if (p->stream)
+        ctx->driver.cuStreamDestroy_v2(p->stream);
+    if (index == 0 && ctx->abort_word)
+        ctx->driver.cuMemFreeHost(ctx->abort_word);
+    if (entered)
         rt_leave(ctx);
-    }
     if (p->ctx)
         ctx->driver.cuDevicePrimaryCtxRelease_v2(p->device);
     free(p->ranks);

@@ -143,6 +143,9 @@ void rt_driver_close(rt_driver *driver);
 
 // ---- context.c
 pkrt_status rt_enter(pkrt_context *ctx, int place);
+/// For giving things back, which goes on where this fails: most drivers free without a current device. True:
+/// leave again.
+bool rt_enter_to_free(pkrt_context *ctx, int place);
 void rt_leave(pkrt_context *ctx);
 /// Waits for all launches on all devices. Where one failed, ends the others, which may wait for it.
 pkrt_status rt_wait(pkrt_context *ctx);

@@ -108,9 +108,11 @@ void pkrt_module_destroy(pkrt_module *m)
     while (m->kernels)
         rt_kernel_free(m->kernels);
     for (int i = 0; i < ctx->n_places; i++)
-        if (m->loaded[i] && ctx->driver.cuCtxPushCurrent_v2(ctx->places[i].ctx) == RT_SUCCESS) {
+        if (m->loaded[i]) {
+            bool entered = rt_enter_to_free(ctx, i);
             ctx->driver.cuModuleUnload(m->loaded[i]);
-            rt_leave(ctx);
+            if (entered)
+                rt_leave(ctx);
         }
     for (pkrt_module **at = &ctx->modules; *at; at = &(*at)->next)
         if (*at == m) {

@@ -246,11 +246,12 @@ void pkrt_tensor_destroy(pkrt_tensor *t)
     if (!t)
         return;
     pkrt_context *ctx = t->ctx;
-    for (int r = 0; r < ctx->n_ranks; r++)
-        if (ctx->driver.cuCtxPushCurrent_v2(ctx->places[ctx->place_of[r]].ctx) == RT_SUCCESS) {
-            free_copy(t, r);
+    for (int r = 0; r < ctx->n_ranks; r++) {
+        bool entered = rt_enter_to_free(ctx, ctx->place_of[r]);
+        free_copy(t, r);
+        if (entered)
             rt_leave(ctx);
-        }
+    }
     for (pkrt_tensor **at = &ctx->tensors; *at; at = &(*at)->next)
         if (*at == t) {
             *at = t->next;
