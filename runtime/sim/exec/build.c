@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/exec/allocate.h"
 #include "sim/exec/control.h"
 #include "sim/exec/decode.h"
 #include "sim/exec/machine.h"
@@ -61,7 +62,7 @@ static void decode_insn(struct pksim_decoder *d)
 {
     split_opcode(d, d->insn->opcode);
     if (d->insn->guard != PKSIM_NO_REG && d->func->places[d->insn->guard] == PKSIM_NO_PLACE)
-        d->func->places[d->insn->guard] = pksim_temp(d, 0);
+        d->func->places[d->insn->guard] = pksim_new_place(d, 0);
     decoder_fn *decode = find_decoder(d->base);
     if (decode) {
         decode(d);
@@ -69,12 +70,14 @@ static void decode_insn(struct pksim_decoder *d)
     } else if (!pksim_decode_alu(d)) {
         pksim_decode_fail(d, "unknown instruction");
     }
+    pksim_temps_release(d);
 }
 
 static void decode_function(struct pksim_decoder *d, struct pksim_decoded_func *f)
 {
     d->func = f;
     f->first = (uint32_t)d->program->insn_count;
+    pksim_allocate_registers(d);
     for (size_t i = 0; i < f->func->insn_count && !d->failed; i++) {
         d->insn = &f->func->insns[i];
         f->insn_index[i] = (uint32_t)d->program->insn_count;
@@ -110,7 +113,7 @@ struct pksim_decoded_func *pksim_decode_callee(struct pksim_decoder *d, const st
     if (!f->places || !f->insn_index)
         return NULL;
     memset(f->places, 0xff, func->reg_count * sizeof *f->places);
-    f->return_place = pksim_temp(d, 4);
+    f->return_place = pksim_new_place(d, 4);
     struct pksim_decoded_func **tail = &d->funcs;
     while (*tail)
         tail = &(*tail)->next;

@@ -145,7 +145,7 @@ static pksim_place_t new_predicate(struct pksim_decoder *d)
     return d->pred_cursor - 4;
 }
 
-pksim_place_t pksim_temp(struct pksim_decoder *d, uint32_t bytes)
+pksim_place_t pksim_new_place(struct pksim_decoder *d, uint32_t bytes)
 {
     if (!bytes)
         return new_predicate(d);
@@ -157,6 +157,29 @@ pksim_place_t pksim_temp(struct pksim_decoder *d, uint32_t bytes)
     return place;
 }
 
+pksim_place_t pksim_temp(struct pksim_decoder *d, uint32_t bytes)
+{
+    struct pksim_temp_place *temp = d->temps;
+    while (temp && (temp->used || temp->bytes != bytes))
+        temp = temp->next;
+    if (!temp) {
+        temp = pksim_decode_alloc(d, sizeof *temp);
+        if (!temp)
+            return 0;
+        *temp =
+            (struct pksim_temp_place){.place = pksim_new_place(d, bytes), .bytes = bytes, .next = d->temps};
+        d->temps = temp;
+    }
+    temp->used = true;
+    return temp->place;
+}
+
+void pksim_temps_release(struct pksim_decoder *d)
+{
+    for (struct pksim_temp_place *temp = d->temps; temp; temp = temp->next)
+        temp->used = false;
+}
+
 static pksim_place_t register_place(struct pksim_decoder *d, uint32_t id, uint32_t bytes)
 {
     uint32_t have = pksim_reg_bytes(d->func->func->regs[id].type);
@@ -166,7 +189,7 @@ static pksim_place_t register_place(struct pksim_decoder *d, uint32_t id, uint32
     }
     pksim_place_t *place = &d->func->places[id];
     if (*place == PKSIM_NO_PLACE)
-        *place = pksim_temp(d, bytes);
+        *place = pksim_new_place(d, bytes);
     return *place;
 }
 

@@ -41,6 +41,14 @@ struct pksim_fixup {
     struct pksim_fixup *next;
 };
 
+// A temporary place; in use during one instruction.
+struct pksim_temp_place {
+    pksim_place_t place;
+    uint32_t bytes;
+    bool used;
+    struct pksim_temp_place *next;
+};
+
 struct pksim_decoder {
     struct pksim_ptx *ptx;
     struct pksim_program *program;
@@ -54,6 +62,7 @@ struct pksim_decoder {
     struct pksim_fixup *fixups;
     uint32_t pred_cursor, pred_end; // room for predicates
     uint32_t dynamic_align;
+    struct pksim_temp_place *temps; // made so far
     struct pksim_alu_table alu;
 };
 
@@ -86,7 +95,11 @@ uint32_t pksim_operand_bytes(const struct pksim_decoder *d, const struct pksim_o
 pksim_place_t pksim_use(struct pksim_decoder *d, const struct pksim_operand *operand, uint32_t bytes);
 // Place of a register to write; a sink gets scratch space.
 pksim_place_t pksim_def(struct pksim_decoder *d, const struct pksim_operand *operand, uint32_t bytes);
+// A place for good, and one for the instruction at hand only.
+pksim_place_t pksim_new_place(struct pksim_decoder *d, uint32_t bytes);
 pksim_place_t pksim_temp(struct pksim_decoder *d, uint32_t bytes);
+// The instruction at hand is decoded: its temporary places may serve the next.
+void pksim_temps_release(struct pksim_decoder *d);
 // A constant in all lanes.
 pksim_place_t pksim_constant(struct pksim_decoder *d, uint32_t bytes, uint64_t bits);
 // The integer of an immediate operand; an error for anything else.
