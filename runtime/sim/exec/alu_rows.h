@@ -20,9 +20,13 @@
     ROW(u64, uint64_t, int64_t, uint64_t)                                                                    \
     ROW(s64, uint64_t, int64_t, int64_t)
 
-// d may be the same array as a source, never a shifted one: iterations are independent, which ivdep tells the
-// compiler.
+// d may be the same array as a source, never a shifted one: iterations are independent, which the compiler is
+// told.
+#if defined(__clang__)
+#define EACH_LANE _Pragma("clang loop vectorize(assume_safety)") for (int l = 0; l < PKSIM_LANES; l++)
+#else
 #define EACH_LANE _Pragma("GCC ivdep") for (int l = 0; l < PKSIM_LANES; l++)
+#endif
 
 // Eight flags of one byte become eight bits.
 static inline uint32_t pack_flags(const uint8_t flags[PKSIM_LANES])

@@ -206,8 +206,8 @@ static bool reaches(const struct pksim_decoder *d, const struct pksim_decoded_fu
 
 static void check_recursion(struct pksim_decoder *d)
 {
-    for (const struct pksim_decoded_func *f = d->funcs->next; f && !d->failed; f = f->next) {
-        if (!reaches(d, f, f, 0))
+    for (const struct pksim_decoded_func *f = d->funcs; f && !d->failed; f = f->next) {
+        if (f->func->is_entry || !reaches(d, f, f, 0))
             continue;
         pksim_decode_fail(d, "function %.*s calls itself, which is not supported", (int)f->func->name.length,
                           f->func->name.text);

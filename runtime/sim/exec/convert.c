@@ -57,25 +57,41 @@ static double round_float(double value, int bits, int emin, double max, enum rou
     return copysign(toward ? max : INFINITY, value);
 }
 
+// type is one of F16, BF16, F64, E4M3, E5M2, TF32, F32.
 static double read_float(enum pksim_ptx_type type, uint64_t bits)
 {
     double value;
-    switch (type) {
-    case PKSIM_TYPE_F16:
+    if (type == PKSIM_TYPE_F16)
         return pksim_double_of_f16((uint16_t)bits);
-    case PKSIM_TYPE_BF16:
+    if (type == PKSIM_TYPE_BF16)
         return pksim_double_of_bf16((uint16_t)bits);
-    case PKSIM_TYPE_F64:
-        memcpy(&value, &bits, sizeof value);
-        return value;
-    case PKSIM_TYPE_E4M3:
+    if (type == PKSIM_TYPE_E4M3)
         return pksim_double_of_e4m3((uint8_t)bits);
-    case PKSIM_TYPE_E5M2:
+    if (type == PKSIM_TYPE_E5M2)
         return pksim_double_of_e5m2((uint8_t)bits);
-    case PKSIM_TYPE_NONE:
-    default: // the other types are no floats; the caller has checked
+    if (type != PKSIM_TYPE_F64)
         return (double)pksim_float32((uint32_t)bits);
-    }
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+// A 32-bit format of `bits` significant bits whose largest number is `max`.
+static uint64_t write_float32(const struct cvt *c, double value, int bits, double max)
+{
+    if (isnan(value))
+        return 0x7fffffff;
+    value = round_float(value, bits, -126, max, c->rounding);
+    return pksim_bits32((float)(c->satfinite && isinf(value) ? copysign(max, value) : value));
+}
+
+static uint64_t write_float16(const struct cvt *c, enum pksim_ptx_type type, double value)
+{
+    bool bf16 = type == PKSIM_TYPE_BF16;
+    double max = bf16 ? 0x1.fep127 : 65504.0;
+    value = round_float(value, bf16 ? 8 : 11, bf16 ? -126 : -14, max, c->rounding);
+    if (c->satfinite && fabs(value) > max)
+        value = copysign(max, value);
+    return bf16 ? pksim_round_bf16(value) : pksim_round_f16(value);
 }
 
 static uint64_t write_float(const struct cvt *c, enum pksim_ptx_type type, double value)
@@ -83,30 +99,18 @@ static uint64_t write_float(const struct cvt *c, enum pksim_ptx_type type, doubl
     uint64_t bits;
     if (c->relu && (value < 0 || (value == 0 && signbit(value))))
         value = 0;
-    switch (type) {
-    case PKSIM_TYPE_F16:
-        value = round_float(value, 11, -14, 65504.0, c->rounding);
-        return pksim_round_f16(c->satfinite && fabs(value) > 65504.0 ? copysign(65504.0, value) : value);
-    case PKSIM_TYPE_BF16:
-        value = round_float(value, 8, -126, 0x1.fep127, c->rounding);
-        return pksim_round_bf16(c->satfinite && isinf(value) ? copysign(0x1.fep127, value) : value);
-    case PKSIM_TYPE_F64:
-        memcpy(&bits, &value, sizeof bits);
-        return bits;
-    case PKSIM_TYPE_E4M3:
+    if (type == PKSIM_TYPE_F16 || type == PKSIM_TYPE_BF16)
+        return write_float16(c, type, value);
+    if (type == PKSIM_TYPE_E4M3)
         return pksim_round_e4m3(value);
-    case PKSIM_TYPE_E5M2:
+    if (type == PKSIM_TYPE_E5M2)
         return pksim_round_e5m2(value);
-    case PKSIM_TYPE_TF32:
-        if (isnan(value))
-            return 0x7fffffff;
-        value = round_float(value, 11, -126, 0x1.ffcp127, c->rounding);
-        return pksim_bits32((float)(c->satfinite && isinf(value) ? copysign(0x1.ffcp127, value) : value));
-    case PKSIM_TYPE_NONE:
-    default: // F32
-        return isnan(value) ? 0x7fffffff
-                            : pksim_bits32((float)round_float(value, 24, -126, 0x1.fffffep127, c->rounding));
-    }
+    if (type == PKSIM_TYPE_TF32)
+        return write_float32(c, value, 11, 0x1.ffcp127);
+    if (type == PKSIM_TYPE_F32)
+        return write_float32(c, value, 24, 0x1.fffffep127);
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
 }
 
 static int64_t sign_extend(uint64_t value, uint32_t bytes)
@@ -245,19 +249,17 @@ static enum pksim_step run_cvt(struct pksim_warp *w, const struct pksim_insn *i,
 
 static enum pksim_ptx_type element_of(enum pksim_ptx_type pack)
 {
-    switch (pack) {
-    case PKSIM_TYPE_F16X2:
-        return PKSIM_TYPE_F16;
-    case PKSIM_TYPE_BF16X2:
-        return PKSIM_TYPE_BF16;
-    case PKSIM_TYPE_E4M3X2:
-        return PKSIM_TYPE_E4M3;
-    case PKSIM_TYPE_E5M2X2:
-        return PKSIM_TYPE_E5M2;
-    case PKSIM_TYPE_NONE:
-    default:
-        return PKSIM_TYPE_NONE;
+    static const struct {
+        enum pksim_ptx_type pack, element;
+    } packs[] = {{PKSIM_TYPE_F16X2, PKSIM_TYPE_F16},
+                 {PKSIM_TYPE_BF16X2, PKSIM_TYPE_BF16},
+                 {PKSIM_TYPE_E4M3X2, PKSIM_TYPE_E4M3},
+                 {PKSIM_TYPE_E5M2X2, PKSIM_TYPE_E5M2}};
+    for (size_t i = 0; i < sizeof packs / sizeof *packs; i++) {
+        if (packs[i].pack == pack)
+            return packs[i].element;
     }
+    return PKSIM_TYPE_NONE;
 }
 
 // cvt.rn.f16x2.f32 d, a, b puts a in the upper half.

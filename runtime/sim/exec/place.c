@@ -471,7 +471,7 @@ void pksim_runs_free(struct pksim_exec *exec, bool finished_only)
         }
         while (run->live) {
             struct pksim_cluster *cluster = run->live;
-            unlink_cluster(cluster);
+            run->live = cluster->next;
             pksim_cluster_free(cluster);
         }
         *link = run->next;

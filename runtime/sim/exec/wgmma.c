@@ -41,9 +41,9 @@ struct slot {
 };
 
 struct pksim_wgmma_unit {
-    struct product **products; // numbers first .. next - 1, at [number % capacity]
+    struct product **products; // numbers first .. next - 1, at [number & (capacity - 1)]
     uint64_t first, next;
-    uint32_t capacity;
+    uint32_t capacity; // a power of two
     struct slot slots[SLOTS];
 };
 
@@ -80,8 +80,8 @@ static bool grow_products(struct pksim_wgmma_unit *unit)
     if (!products)
         return false;
     for (uint64_t n = unit->first; n < unit->next; n++) {
-        products[n % more] = unit->products[n % unit->capacity];
-        unit->products[n % unit->capacity] = NULL;
+        products[n & (more - 1)] = unit->products[n & (unit->capacity - 1)];
+        unit->products[n & (unit->capacity - 1)] = NULL;
     }
     for (uint32_t i = 0; i < unit->capacity; i++)
         free(unit->products[i]);
@@ -93,14 +93,14 @@ static bool grow_products(struct pksim_wgmma_unit *unit)
 
 static struct product *product_at(const struct pksim_wgmma_unit *unit, uint64_t number)
 {
-    return unit->products[number % unit->capacity];
+    return unit->products[number & (unit->capacity - 1)];
 }
 
 static struct product *new_product(struct pksim_wgmma_unit *unit)
 {
     if (unit->next - unit->first == unit->capacity && !grow_products(unit))
         return NULL;
-    struct product **at = &unit->products[unit->next % unit->capacity];
+    struct product **at = &unit->products[unit->next & (unit->capacity - 1)];
     if (!*at)
         *at = malloc(sizeof **at);
     if (*at)
@@ -312,7 +312,7 @@ static enum pksim_step run_mma_async(struct pksim_warp *w, const struct pksim_in
         p = new_product(unit);
         if (p)
             p->issued = 0;
-    } else if (unit) {
+    } else if (unit && unit->products) {
         p = product_at(unit, w->wgmma_issued);
     }
     if (!p) {
@@ -390,7 +390,7 @@ void pksim_wgmma_place_accumulators(struct pksim_decoder *d)
 {
     static const char base[] = "wgmma.mma_async";
     const struct pksim_ptx_insn *insn = d->insn;
-    if (insn->opcode.length < sizeof base || memcmp(insn->opcode.text, base, sizeof base - 1) ||
+    if (insn->opcode.length < sizeof base || memcmp(insn->opcode.text, base, sizeof base - 1) != 0 ||
         !insn->count || insn->operands[0].kind != PKSIM_OP_VECTOR)
         return;
     for (uint32_t i = 0; i < insn->operands[0].count; i++) {

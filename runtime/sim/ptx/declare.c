@@ -209,7 +209,7 @@ static void keep_module_var(struct pksim_parser *p, struct pksim_ptx_var *var)
     if (var->space != PKSIM_PTX_GLOBAL && var->space != PKSIM_PTX_CONST)
         return;
     if (!pksim_arena_grow(&ptx->arena, (void **)&ptx->vars, ptx->var_count, &ptx->var_capacity,
-                          sizeof *ptx->vars)) {
+                          sizeof(struct pksim_ptx_var *))) {
         pksim_parse_fail(p, p->token.line, "out of memory");
         return;
     }

@@ -81,7 +81,7 @@ static bool parse_special(struct pksim_parser *p, struct pksim_operand *operand,
     }
     full[length] = '\0';
     for (uint32_t i = 0; i < PKSIM_SREG_COUNT; i++) {
-        if (strcmp(pksim_sregs[i].name, full))
+        if (strcmp(pksim_sregs[i].name, full) != 0)
             continue;
         if (component)
             pksim_parse_next(p);

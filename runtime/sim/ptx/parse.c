@@ -11,7 +11,8 @@
 static void keep_param(struct pksim_parser *p, struct pksim_ptx_var ***list, size_t *count, size_t *capacity)
 {
     struct pksim_ptx_var *var = pksim_parse_param(p);
-    if (!var || !pksim_arena_grow(&p->ptx->arena, (void **)list, *count, capacity, sizeof **list))
+    if (!var ||
+        !pksim_arena_grow(&p->ptx->arena, (void **)list, *count, capacity, sizeof(struct pksim_ptx_var *)))
         return;
     (*list)[(*count)++] = var;
 }
