@@ -441,6 +441,7 @@ enum pksim_launch_status pksim_exec_add(struct pksim_exec *exec, const struct pk
     uint64_t ctas = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
     if (launch->cooperative && ctas > occupancy * exec->config.limits.sms)
         return PKSIM_LAUNCH_NOT_RESIDENT;
+    pksim_runs_free(exec, true);
     struct pksim_run *run = make_run(launch, cluster), **tail = &exec->runs;
     if (!run)
         return PKSIM_LAUNCH_NO_MEMORY;
