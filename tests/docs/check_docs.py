@@ -23,9 +23,9 @@ def compile_block(pkc, stdlib, text):
         run = subprocess.run([pkc, str(path), "-I", stdlib, "--check", "--json"], capture_output=True, text=True)
     if run.returncode not in (0, 1):
         return None, run.stdout + run.stderr
-    report = json.loads(run.stdout + run.stderr or "{}")
-    found = report["diagnostics"] if isinstance(report, dict) and "diagnostics" in report else report or []
-    return {d["code"] for d in found if d["severity"] == "error"}, run.stdout + run.stderr
+    output = run.stdout + run.stderr
+    found = [json.loads(line) for line in output.splitlines() if line.strip()]  # one object a line
+    return {d["code"] for d in found if d["severity"] == "error"}, output
 
 
 def check(pkc, stdlib, page):
