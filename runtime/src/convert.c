@@ -58,13 +58,15 @@ static unsigned special(const format *f, double x)
 /// The nearest value of the format, ties to even, without the sign.
 static unsigned encode(const format *f, double x)
 {
+    int e;
     if (isnan(x))
         return special(f, x);
-    int e;
+    if (x == 0) // which has no exponent
+        return 0;
     frexp(x, &e);
     int lowest = 2 - f->bias; // frexp's exponent of the smallest normal number
     int scale = (e < lowest ? lowest : e) - 1 - f->fraction;
-    double q = x == 0 ? 0 : nearbyint(ldexp(x, -scale));
+    double q = nearbyint(ldexp(x, -scale));
     if (ldexp(q, scale) > f->largest)
         return special(f, INFINITY);
     unsigned bits = (unsigned)q;
