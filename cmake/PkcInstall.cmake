@@ -16,7 +16,7 @@ install(TARGETS pkc pkc_lib pkrt pksim pkrun EXPORT PkcTargets
 install(EXPORT PkcTargets NAMESPACE Pkc:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Pkc)
 
 install(DIRECTORY compiler/include/pkc runtime/include/pkrt DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.h")
+        FILES_MATCHING PATTERN "*.h" PATTERN "*.def")
 install(FILES runtime/sim/pksim.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/pksim)
 install(DIRECTORY stdlib/ DESTINATION ${CMAKE_INSTALL_DATADIR}/pkc/stdlib FILES_MATCHING PATTERN "*.pk")
 
