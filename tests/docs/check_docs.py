@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles every ```pk code block of the documentation.
+"""Compiles every ```pk and ```c code block of the documentation.
 
-usage: check_docs.py PKC STDLIB FILE.md...
-A block is a whole program. "```pk fails E0203" says that it must be refused with that code.
+usage: check_docs.py PKC STDLIB INCLUDE FILE.md...
+A block of pk is a whole program, one of C a whole file that includes pkrt/pkrt.h from INCLUDE. "```pk fails E0203" says that it must be refused with that code.
 """
 import json
 import pathlib
@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 
+C_BLOCK = re.compile(r"^```c\n(.*?)^```", re.M | re.S)
 BLOCK = re.compile(r"^```pk([^\n]*)\n(.*?)^```", re.M | re.S)
 
 
@@ -28,9 +29,20 @@ def compile_block(pkc, stdlib, text):
     return {d["code"] for d in found if d["severity"] == "error"}, output
 
 
-def check(pkc, stdlib, page):
-    text = page.read_text()
+def check_c(include, page, text):
     count, bad = 0, []
+    for match in C_BLOCK.finditer(text):
+        count += 1
+        run = subprocess.run(["cc", "-std=c17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{include}", "-xc", "-"],
+                             input=match.group(1), capture_output=True, text=True)
+        if run.returncode != 0:
+            bad.append(f"{page}:{text[: match.start()].count(chr(10)) + 1}: the C block does not compile\n{run.stderr}")
+    return count, bad
+
+
+def check(pkc, stdlib, include, page):
+    text = page.read_text()
+    count, bad = check_c(include, page, text)
     for match in BLOCK.finditer(text):
         count += 1
         line = text[: match.start()].count("\n") + 1
@@ -43,10 +55,10 @@ def check(pkc, stdlib, page):
 
 
 def main():
-    pkc, stdlib = sys.argv[1:3]
+    pkc, stdlib, include = sys.argv[1:4]
     total, failures = 0, []
-    for name in sys.argv[3:]:
-        count, bad = check(pkc, stdlib, pathlib.Path(name))
+    for name in sys.argv[4:]:
+        count, bad = check(pkc, stdlib, include, pathlib.Path(name))
         total += count
         failures += bad
     print("\n".join(failures))
