@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "source/source.h"
 #include "support/buf.h"
 
 char *pkc_read_stream(FILE *stream, size_t *len)
@@ -11,7 +12,8 @@ char *pkc_read_stream(FILE *stream, size_t *len)
     pkc_buf buf = {0};
     char block[16384];
     size_t n;
-    while ((n = fread(block, 1, sizeof block, stream)) > 0)
+    // A little beyond the limit is read, so that whoever takes the text can say that it is too large.
+    while (buf.len <= PKC_MAX_SOURCE_BYTES && (n = fread(block, 1, sizeof block, stream)) > 0)
         pkc_buf_write(&buf, block, n);
     if (ferror(stream)) {
         int error = errno;

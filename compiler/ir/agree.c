@@ -115,8 +115,10 @@ bool ir_pass_agree(ir_kernel *k, const ir_options *options)
     (void)options;
     size_t before = pkc_diag_count(k->session, PKC_SEVERITY_ERROR);
     for (ir_pipe *p = k->pipes; p; p = p->next)
-        if (find_ends(k, p))
+        if (find_ends(k, p)) {
             check_getters(k, p);
+            ir_check_fills(k, p);
+        }
     for (ir_group *g = k->groups; g; g = g->next)
         for (ir_role *r = g->roles; r; r = r->next) {
             barrier_check c = {k, {.k = k}};

@@ -21,6 +21,10 @@ bool ir_depends_on_worker(const ir_dependence *d, const ir_value *v);
 /// where nothing can be said.
 void ir_agree_pair(ir_kernel *k, const ir_pipe *p, const ir_role *putter, const ir_role *getter);
 
+/// Reports tiles of a pipe that a put loads twice or reads before they have arrived, and tiles that are got
+/// and never filled (fill.c).
+void ir_check_fills(ir_kernel *k, const ir_pipe *pipe);
+
 /// Plays the bodies against each other with the slots that the pipes have (game.c). False: they stop, and the
 /// error says where.
 bool ir_game(ir_kernel *k);

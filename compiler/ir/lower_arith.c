@@ -267,6 +267,11 @@ meaning lower_arith(lower *l, pkc_span span, unsigned sub, meaning x, meaning y)
         !allowed(l, span, name, &x, (class == 'b') == logic, logic ? "truth values" : "numbers"))
         return lower_poison();
     bool divides = sub == IR_BIN_DIV && class != 'f';
+    int64_t by;
+    if ((divides || whole) && ir_const_int(y.v, &by) && by == 0) {
+        pkc_diag_error(l->s, PKC_DIAG_DIVIDES_BY_ZERO, span);
+        return lower_poison();
+    }
     if (divides &&
         (literal || l->in_dims ||
          (x.hx && y.hx && x.v->def && x.v->def->kind == IR_CONST && y.v->def &&

@@ -94,6 +94,15 @@ static void require_count(lower *l, const meaning *hi, pkc_span span)
     lower_add_require(l, ok, "too many tasks for one launch", span, false);
 }
 
+/// A step that is known only at run time counts as 1 where it is less, so that no loop runs for ever. workers
+/// is at least 1.
+static ir_value *positive_step(lower *l, ir_value *step)
+{
+    int64_t v;
+    bool known = ir_const_int(step, &v) || (step->def && step->def->kind == IR_READ);
+    return known ? step : ir_build_bin(&l->b, IR_BIN_MAX, step, ir_build_int(&l->b, PKC_E_I32, 1));
+}
+
 static ir_value *loop_step(lower *l, const pkc_expr *e)
 {
     int64_t v;
@@ -104,7 +113,7 @@ static ir_value *loop_step(lower *l, const pkc_expr *e)
         pkc_diag_error(l->s, PKC_DIAG_BAD_COUNT, e->span, "the step of a loop", (long long)v, "at least 1");
         return NULL;
     }
-    return step;
+    return step ? positive_step(l, step) : NULL;
 }
 
 static void lower_for(lower *l, const pkc_stmt *s)

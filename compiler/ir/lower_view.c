@@ -35,7 +35,12 @@ static bool lower_one_index(lower *l, const ir_param *p, int axis, const pkc_ind
     v->span = x->span;
     if (x->kind == PKC_INDEX_ALL)
         return whole_axis(l, p, axis, v);
+    int64_t at;
     v->at = lower_index(l, x->at);
+    if (v->at && ir_const_int(v->at, &at) && at < 0) {
+        pkc_diag_error(l->s, PKC_DIAG_NEGATIVE_INDEX, x->span, (long long)at);
+        return false;
+    }
     if (x->end)
         v->end = lower_index(l, x->end);
     bool sized = x->kind != PKC_INDEX_PLAIN;

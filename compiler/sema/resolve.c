@@ -29,8 +29,29 @@ static void consider(guess *g, const char *candidate)
     }
 }
 
+/// Functions of other languages whose nearest name here means something else.
+static const struct foreign {
+    const char *name, *help;
+} foreigns[] = {
+    {"exp", "exp(x) is exp2(x * 1.44269504)"},
+    {"log", "log(x) is log2(x) * 0.69314718"},
+    {"pow", "pow(x, y) is exp2(y * log2(x)) for positive x"},
+};
+
+static bool explain_foreign(pkc_diag *d, const pkc_name *name)
+{
+    for (size_t i = 0; i < sizeof foreigns / sizeof foreigns[0]; i++)
+        if (strcmp(foreigns[i].name, name->text) == 0) {
+            pkc_diag_help(d, "%s", foreigns[i].help);
+            return true;
+        }
+    return false;
+}
+
 static void suggest(pkc_diag *d, const guess *g, const pkc_name *name)
 {
+    if (explain_foreign(d, name))
+        return;
     if (g->name)
         pkc_diag_fix(d, name->span, g->name);
 }
