@@ -202,6 +202,8 @@ static void close_all(pkrt_context *ctx)
 
 pkrt_status pkrt_context_create(pkrt_context **out, const pkrt_context_options *options)
 {
+    if (!out)
+        return PKRT_INVALID;
     pkrt_context_options o = PKRT_CONTEXT_OPTIONS_INIT;
     if (options)
         memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
@@ -327,6 +329,8 @@ pkrt_status rt_wait(pkrt_context *ctx)
 
 pkrt_status pkrt_context_synchronize(pkrt_context *ctx)
 {
+    if (!ctx)
+        return PKRT_INVALID;
     pkrt_status s = rt_begin(ctx);
     return s == PKRT_OK ? rt_wait(ctx) : s;
 }
@@ -354,6 +358,8 @@ static pkrt_status clear_state(pkrt_context *ctx, const pkrt_kernel *k)
 
 pkrt_status pkrt_context_reset(pkrt_context *ctx)
 {
+    if (!ctx)
+        return PKRT_INVALID;
     ctx->aborted = false;
     pkrt_status s = rt_begin(ctx);
     if (s == PKRT_OK)

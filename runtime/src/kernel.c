@@ -195,6 +195,8 @@ static pkrt_status size_block(pkrt_kernel *k)
 pkrt_status pkrt_kernel_bind(pkrt_module *m, pkrt_kernel **out, const char *name, const pkrt_arg *args,
                              int n_args)
 {
+    if (!m || !out || (!args && n_args > 0))
+        return PKRT_INVALID;
     static pkrt_status (*const steps[])(pkrt_kernel *) = {find_functions, find_room,  rt_check_requirements,
                                                           size_block,     make_state, rt_fill_blocks};
     pkrt_context *ctx = m->ctx;
@@ -233,6 +235,8 @@ static pkrt_status apply_scalars(pkrt_kernel *k)
 
 pkrt_status pkrt_kernel_set(pkrt_kernel *k, const char *name, int64_t i, double f)
 {
+    if (!k || !name)
+        return PKRT_INVALID;
     pkrt_status s = rt_begin(k->ctx);
     if (s != PKRT_OK)
         return s;
@@ -315,6 +319,8 @@ static pkrt_status launch_on(pkrt_kernel *k, int place, rt_stream stream, bool c
 
 pkrt_status pkrt_kernel_launch(pkrt_kernel *k, void *const *streams)
 {
+    if (!k)
+        return PKRT_INVALID;
     pkrt_context *ctx = k->ctx;
     pkrt_status s = rt_begin(ctx);
     for (int i = 0; s == PKRT_OK && i < ctx->n_places; i++) {

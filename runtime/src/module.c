@@ -85,6 +85,8 @@ static pkrt_module *new_module(pkrt_context *ctx, const char *text, size_t lengt
 
 pkrt_status pkrt_module_load(pkrt_context *ctx, pkrt_module **out, const char *text, size_t length)
 {
+    if (!ctx || !out || !text)
+        return PKRT_INVALID;
     *out = NULL;
     pkrt_status s = rt_begin(ctx);
     if (s != PKRT_OK)

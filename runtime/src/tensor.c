@@ -176,6 +176,8 @@ static void enlist(pkrt_tensor *t)
 pkrt_status pkrt_tensor_create(pkrt_context *ctx, pkrt_tensor **out, pkrt_elem elem, int n_dims,
                                const int64_t *dims, unsigned flags)
 {
+    if (!ctx || !out)
+        return PKRT_INVALID;
     *out = NULL;
     pkrt_status s = rt_begin(ctx);
     if (s == PKRT_OK)
@@ -216,16 +218,30 @@ static pkrt_status check_wrap(pkrt_context *ctx, int n_dims, const int64_t *dims
     return PKRT_OK;
 }
 
+static pkrt_status check_alignment(pkrt_context *ctx, pkrt_elem elem, void *const *pointers)
+{
+    for (int r = 0; r < ctx->n_ranks; r++)
+        if ((uintptr_t)pointers[r] % rt_elem_size(elem) != 0)
+            return rt_fail(ctx, PKRT_INVALID,
+                           "the address of rank %d expected to be a multiple of %zu, the size of %s, got %p",
+                           r, rt_elem_size(elem), rt_elem_name(elem), pointers[r]);
+    return PKRT_OK;
+}
+
 pkrt_status pkrt_tensor_wrap(pkrt_context *ctx, pkrt_tensor **out, pkrt_elem elem, int n_dims,
                              const int64_t *dims, const int64_t *strides, void *const *pointers,
                              unsigned flags)
 {
+    if (!ctx || !out)
+        return PKRT_INVALID;
     *out = NULL;
     pkrt_status s = rt_begin(ctx);
     if (s == PKRT_OK)
         s = check_shape(ctx, elem, n_dims, dims);
     if (s == PKRT_OK)
         s = check_wrap(ctx, n_dims, dims, strides, pointers);
+    if (s == PKRT_OK)
+        s = check_alignment(ctx, elem, pointers);
     if (s != PKRT_OK)
         return s;
     pkrt_tensor *t = new_tensor(ctx, elem, n_dims, dims, flags);
@@ -263,11 +279,15 @@ void pkrt_tensor_destroy(pkrt_tensor *t)
 
 void *pkrt_tensor_pointer(const pkrt_tensor *t, int rank)
 {
+    if (!t)
+        return NULL;
     return rank >= 0 && rank < t->ctx->n_ranks ? (void *)(uintptr_t)t->copies[rank].ptr : NULL;
 }
 
 int64_t pkrt_tensor_count(const pkrt_tensor *t)
 {
+    if (!t)
+        return 0;
     int64_t n = 1;
     for (int i = 0; i < t->n_dims; i++)
         n *= t->dims[i];
@@ -276,6 +296,8 @@ int64_t pkrt_tensor_count(const pkrt_tensor *t)
 
 size_t pkrt_tensor_bytes(const pkrt_tensor *t)
 {
+    if (!t)
+        return 0;
     return (size_t)pkrt_tensor_count(t) * rt_elem_size(t->elem);
 }
 
@@ -329,18 +351,24 @@ static pkrt_status copy(pkrt_tensor *t, int rank, void *host, size_t bytes, dire
 
 pkrt_status pkrt_tensor_write(pkrt_tensor *t, int rank, const void *data, size_t bytes)
 {
+    if (!t || (!data && bytes))
+        return PKRT_INVALID;
     pkrt_status s = check_copy(t, rank, (int64_t)bytes, (int64_t)pkrt_tensor_bytes(t), "bytes");
     return s == PKRT_OK ? copy(t, rank, (void *)(uintptr_t)data, bytes, TO_DEVICE) : s;
 }
 
 pkrt_status pkrt_tensor_read(pkrt_tensor *t, int rank, void *data, size_t bytes)
 {
+    if (!t || (!data && bytes))
+        return PKRT_INVALID;
     pkrt_status s = check_copy(t, rank, (int64_t)bytes, (int64_t)pkrt_tensor_bytes(t), "bytes");
     return s == PKRT_OK ? copy(t, rank, data, bytes, TO_HOST) : s;
 }
 
 pkrt_status pkrt_tensor_write_f32(pkrt_tensor *t, int rank, const float *data, size_t count)
 {
+    if (!t || (!data && count))
+        return PKRT_INVALID;
     pkrt_status s = check_copy(t, rank, (int64_t)count, pkrt_tensor_count(t), "elements");
     if (s != PKRT_OK || !count)
         return s;
@@ -355,6 +383,8 @@ pkrt_status pkrt_tensor_write_f32(pkrt_tensor *t, int rank, const float *data, s
 
 pkrt_status pkrt_tensor_read_f32(pkrt_tensor *t, int rank, float *data, size_t count)
 {
+    if (!t || (!data && count))
+        return PKRT_INVALID;
     pkrt_status s = check_copy(t, rank, (int64_t)count, pkrt_tensor_count(t), "elements");
     if (s != PKRT_OK || !count)
         return s;

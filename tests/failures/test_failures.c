@@ -144,10 +144,35 @@ static void nothing_fails_without_being_told(void **state)
     assert_nothing_left(0);
 }
 
+/// What a program passes on after a call that failed: nothing.
+static void nothing_is_refused(void **state)
+{
+    pkrt_context_options options = PKRT_CONTEXT_OPTIONS_INIT;
+    const int64_t dims[] = {4};
+    void *odd[] = {(void *)1};
+    pkrt_context *ctx;
+    pkrt_tensor *t;
+    (void)state;
+    assert_int_equal(pkrt_context_create(NULL, &options), PKRT_INVALID);
+    assert_int_equal(pkrt_kernel_launch(NULL, NULL), PKRT_INVALID);
+    assert_int_equal(pkrt_kernel_set(NULL, "a", 0, 0), PKRT_INVALID);
+    assert_int_equal(pkrt_tensor_read(NULL, 0, NULL, 0), PKRT_INVALID);
+    assert_null(pkrt_tensor_pointer(NULL, 0));
+    options.backend = PKRT_BACKEND_SIM;
+    options.driver = PKSIM_LIBRARY;
+    assert_int_equal(pkrt_context_create(&ctx, &options), PKRT_OK);
+    assert_int_equal(pkrt_tensor_create(ctx, NULL, PKRT_F32, 1, dims, 0), PKRT_INVALID);
+    assert_int_equal(pkrt_module_load(ctx, NULL, "", 0), PKRT_INVALID);
+    assert_int_equal(pkrt_tensor_wrap(ctx, &t, PKRT_F32, 1, dims, NULL, odd, 0), PKRT_INVALID);
+    assert_non_null(strstr(pkrt_last_error(ctx), "multiple of 4"));
+    pkrt_context_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_fails_without_being_told),
+        cmocka_unit_test(nothing_is_refused),
         cmocka_unit_test(ranks_on_one_device),
         cmocka_unit_test(ranks_on_three_devices),
     };

@@ -16,11 +16,11 @@
 //     pkrt_kernel_launch(kernel, NULL);
 //     pkrt_context_synchronize(ctx);
 //
-// Every call returns a status and never prints, exits or keeps global state. After a failure pkrt_last_error
-// says what happened: the kernel, the parameter, what was expected and what was got. A call that fails has
-// freed what it had made. A context and what belongs to it are used by one thread at a time; two contexts may
-// be used by two threads. Outputs come first among the arguments after the object; they are NULL after a
-// failure.
+// NULL for an object or an output that is needed gives PKRT_INVALID. Every call returns a status and never
+// prints, exits or keeps global state. After a failure pkrt_last_error says what happened: the kernel, the
+// parameter, what was expected and what was got. A call that fails has freed what it had made. A context and
+// what belongs to it are used by one thread at a time; two contexts may be used by two threads. Outputs come
+// first among the arguments after the object; they are NULL after a failure.
 #ifndef PKRT_PKRT_H
 #define PKRT_PKRT_H
 
