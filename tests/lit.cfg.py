@@ -32,7 +32,7 @@ def tool(name, *folders):
 config.name = "pkc"
 config.test_format = lit.formats.ShTest(True)
 config.suffixes = [".pk", ".test"]
-config.excludes = ["inputs"]
+config.excludes = ["inputs", "project"]  # project: built by tests/install
 config.test_source_root = here
 config.test_exec_root = os.path.join(build, "tests", "lit")
 config.environment["PATH"] = os.pathsep.join([llvm_tools, os.environ.get("PATH", "")])

@@ -3,7 +3,8 @@
 """Compiles every ```pk and ```c code block of the documentation.
 
 usage: check_docs.py PKC STDLIB INCLUDE FILE.md...
-A block of pk is a whole program, one of C a whole file that includes pkrt/pkrt.h from INCLUDE. "```pk fails E0203" says that it must be refused with that code.
+A block of pk is a whole program; "```pk fails E0203" says that it must be refused with that code. A block of C is a whole
+file; it may include pkrt/pkrt.h from INCLUDE, and NAME.pk.h, which is made from the example NAME.
 """
 import json
 import pathlib
@@ -29,20 +30,33 @@ def compile_block(pkc, stdlib, text):
     return {d["code"] for d in found if d["severity"] == "error"}, output
 
 
-def check_c(include, page, text):
+def make_headers(pkc, stdlib, text, folder):
+    """Makes the headers NAME.pk.h that a C block includes, each from the example NAME; what went wrong."""
+    examples = pathlib.Path(stdlib).parent / "examples"
+    said = ""
+    for name in re.findall(r'#include "(\w+)\.pk\.h"', text):
+        source, header = examples / name / f"{name}.pk", pathlib.Path(folder) / f"{name}.pk.h"
+        run = subprocess.run([pkc, str(source), "-I", stdlib, "--emit=header", "-o", str(header)], capture_output=True, text=True)
+        said += run.stderr if run.returncode else ""
+    return said
+
+
+def check_c(pkc, stdlib, include, page, text):
     count, bad = 0, []
     for match in C_BLOCK.finditer(text):
         count += 1
-        run = subprocess.run(["cc", "-std=c17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{include}", "-xc", "-"],
-                             input=match.group(1), capture_output=True, text=True)
+        with tempfile.TemporaryDirectory() as folder:
+            said = make_headers(pkc, stdlib, match.group(1), folder)
+            flags = ["-std=c17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{include}", f"-I{folder}"]
+            run = subprocess.run(["cc", *flags, "-xc", "-"], input=match.group(1), capture_output=True, text=True)
         if run.returncode != 0:
-            bad.append(f"{page}:{text[: match.start()].count(chr(10)) + 1}: the C block does not compile\n{run.stderr}")
+            bad.append(f"{page}:{text[: match.start()].count(chr(10)) + 1}: the C block does not compile\n{said}{run.stderr}")
     return count, bad
 
 
 def check(pkc, stdlib, include, page):
     text = page.read_text()
-    count, bad = check_c(include, page, text)
+    count, bad = check_c(pkc, stdlib, include, page, text)
     for match in BLOCK.finditer(text):
         count += 1
         line = text[: match.start()].count("\n") + 1
