@@ -224,7 +224,7 @@ static bool take_option(args *a, int argc, char **argv, int *at, char *problem)
         }
         value = argv[++*at];
     }
-    if (take(a, id, value))
+    if (take(a, id, value ? value : ""))
         return true;
     snprintf(problem, ARGS_PROBLEM, "'%s' cannot be '%s': %s", rows[id].spelling, value, rows[id].help);
     return false;

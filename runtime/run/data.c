@@ -10,10 +10,11 @@
 
 static const struct elem_row {
     const char *raw;
+    size_t bytes;
     bool has_poison;
     uint32_t poison;
 } elems[] = {
-#define PKRUN_ELEM(id, raw, has_poison, poison) [PKRT_##id] = {raw, has_poison, poison},
+#define PKRUN_ELEM(id, raw, bytes, has_poison, poison) [PKRT_##id] = {raw, bytes, has_poison, poison},
 #include "run/elems.def"
 #undef PKRUN_ELEM
 };
@@ -100,14 +101,9 @@ static float number(pkrt_elem elem, data_fill fill, size_t i, uint64_t *state)
     return 0;
 }
 
-static size_t elem_size(pkrt_elem elem)
-{
-    return (size_t)(elems[elem].raw[1] - '0');
-}
-
 static pkrt_status poison(pkrt_tensor *t, pkrt_elem elem, int rank)
 {
-    size_t bytes = pkrt_tensor_bytes(t), size = elem_size(elem);
+    size_t bytes = pkrt_tensor_bytes(t), size = elems[elem].bytes;
     char *raw = data_alloc(bytes);
     for (size_t at = 0; at < bytes; at += size) // little endian, as the device is
         memcpy(raw + at, &elems[elem].poison, size);
@@ -188,15 +184,15 @@ char *data_path(const char *pattern, int rank)
 
 // ---- figures -------------------------------------------------------------------------------------------
 
-static void look_at_bytes(const unsigned char *raw, size_t bytes, pkrt_elem elem, data_figures *out)
+static void look_at_bytes(const unsigned char *raw, size_t n, pkrt_elem elem, data_figures *out)
 {
-    size_t size = elem_size(elem);
+    size_t size = elems[elem].bytes;
     out->checksum = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < bytes; i++)
+    for (size_t i = 0; i < n * size; i++)
         out->checksum = (out->checksum ^ raw[i]) * 0x100000001b3u;
-    for (size_t at = 0; elems[elem].has_poison && at < bytes; at += size)
-        if (memcmp(raw + at, &elems[elem].poison, size) == 0 && out->poison++ == 0)
-            out->first_poison = (int64_t)(at / size);
+    for (size_t i = 0; elems[elem].has_poison && i < n; i++)
+        if (memcmp(raw + i * size, &elems[elem].poison, size) == 0 && out->poison++ == 0)
+            out->first_poison = (int64_t)i;
 }
 
 static void look_at_numbers(const float *x, size_t n, data_figures *out)
@@ -227,7 +223,7 @@ pkrt_status data_measure(pkrt_tensor *t, pkrt_elem elem, int rank, data_figures 
     if (s == PKRT_OK)
         s = pkrt_tensor_read_f32(t, rank, x, n);
     if (s == PKRT_OK) {
-        look_at_bytes(raw, bytes, elem, out);
+        look_at_bytes(raw, n, elem, out);
         look_at_numbers(x, n, out);
     }
     free(raw);

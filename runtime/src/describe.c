@@ -36,16 +36,15 @@ typedef enum type {
 enum { PRESENCE_MAY, PRESENCE_ALWAYS };
 
 typedef struct row {
-    object in;
     const char *name;
+    object in, of;
     type type;
-    object of;
     int presence;
 } row;
 
 static const row rows[] = {
 #define PK_DESCRIPTION(object, field, type, of, presence, since, meaning)                                    \
-    {OBJECT_##object, #field, TYPE_##type, OBJECT_##of, PRESENCE_##presence},
+    {#field, OBJECT_##object, OBJECT_##of, TYPE_##type, PRESENCE_##presence},
 #include "abi/description.def"
 };
 

@@ -18,7 +18,7 @@ static bool allocate(pkrt_kernel *k)
     size_t places = (size_t)k->ctx->n_places;
     k->params = calloc((size_t)k->n_params + 1, sizeof *k->params);
     k->dims = calloc((size_t)k->n_dims + 1, sizeof *k->dims);
-    k->fns = calloc(places, sizeof *k->fns);
+    k->fns = calloc(places, sizeof(rt_fn));
     k->blocks = calloc(places, sizeof *k->blocks);
     if (!k->params || !k->dims || !k->fns || !k->blocks)
         return false;

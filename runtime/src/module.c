@@ -68,7 +68,7 @@ static pkrt_module *new_module(pkrt_context *ctx, const char *text, size_t lengt
 {
     pkrt_module *m = calloc(1, sizeof *m);
     char *copy = malloc(length + 1);
-    rt_mod *loaded = calloc((size_t)ctx->n_places, sizeof *loaded);
+    rt_mod *loaded = calloc((size_t)ctx->n_places, sizeof(rt_mod));
     if (!m || !copy || !loaded) {
         free(m);
         free(copy);
