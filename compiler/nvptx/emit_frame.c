@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What surrounds the bodies: entry and exit over ranks, and the keeper (docs/architecture: "Signals, epoch,
-// entry, exit").
+// What surrounds the bodies: entry and exit over ranks, and the keeper (docs/module.md, "A rank's state").
 //
 // Counters never go back: launch e (0, 1, ..) of R ranks waits until they have reached (e + 1) * R, compared
 // by signed difference, so that they may wrap. CTA counts wrap by atom.inc, so the grid may differ from

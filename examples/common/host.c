@@ -44,7 +44,7 @@ static bool parse_option(const char *option, const char *value, host_args *args)
     int64_t v;
     if (strcmp(option, "--backend") == 0) {
         args->backend = value;
-        return true;
+        return strcmp(value, "auto") == 0 || strcmp(value, "cuda") == 0 || strcmp(value, "sim") == 0;
     }
     if (!number(value, strcmp(option, "--seed") == 0 ? 0 : 1, &v))
         return false;
