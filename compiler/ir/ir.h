@@ -256,6 +256,7 @@ struct ir_role {
     ir_group *group;
     pkc_span pos;
     ir_region *body;       // after `roles`
+    bool implicit;         // not written: a body without roles is one
     bool thin;             // roles: runs whole in one elected thread
     bool peers;            // order: touches another rank's memory
     int first_warp, warps; // place

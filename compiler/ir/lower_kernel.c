@@ -358,6 +358,7 @@ static void walk_group_body(lower *l, const pkc_block *body)
     ir_role role = {.name = pkc_session_str(l->s, "communicator"),
                     .kind = IR_ROLE_COMMUNICATOR,
                     .count = DEFAULT_WARPS,
+                    .implicit = true,
                     .pos = body->span};
     walk_role(l, add_role(l, role), body);
 }

@@ -205,7 +205,10 @@ static bool split_role(ir_kernel *k, ir_group *g, ir_role *r)
     keep_own(r->body, &s);
     ir_remove_dead(k, r->body);
     if (!r->body->first) {
-        pkc_diag_error(k->session, PKC_DIAG_EMPTY_ROLE, r->pos, r->name);
+        if (r->implicit)
+            pkc_diag_error(k->session, PKC_DIAG_EMPTY_KERNEL, k->pos, k->name);
+        else
+            pkc_diag_error(k->session, PKC_DIAG_EMPTY_ROLE, r->pos, r->name);
         return false;
     }
     bool warps = false;
