@@ -50,53 +50,70 @@ static void use_in_region(const ir_region *region, const ir_value *tile, slot_us
     }
 }
 
-/// What all puts and gets of a kernel do with one field.
+/// What fills one field of a pipe and what gets it.
 typedef struct field_use {
-    ir_kernel *k;
-    const ir_pipe *pipe;
-    int field;
     const ir_op *filled, *got;
 } field_use;
 
-static void check_put(field_use *f, const slot_use *u)
+typedef struct fills {
+    ir_kernel *k;
+    ir_ptrmap uses; // pipe -> a field_use for each field
+} fills;
+
+static field_use *uses_of(fills *f, const ir_pipe *pipe)
 {
-    const char *name = f->pipe->field[f->field].name;
+    field_use *u = ir_ptrmap_get(&f->uses, pipe);
+    if (!u) {
+        u = PKC_NEW_ARRAY(f->k->arena, field_use, pipe->n_fields + 1);
+        ir_ptrmap_set(&f->uses, pipe, u);
+    }
+    return u;
+}
+
+static void check_put(fills *f, const ir_field *field, const slot_use *u, field_use *all)
+{
     if (u->loads > 1) {
-        pkc_diag *d = pkc_diag_error(f->k->session, PKC_DIAG_LOADED_TWICE, u->load->pos, name);
+        pkc_diag *d = pkc_diag_error(f->k->session, PKC_DIAG_LOADED_TWICE, u->load->pos, field->name);
         pkc_diag_help(d, "the loads would overtake each other: give the slot a tile for each, or put twice");
     }
     if (u->load && u->read) {
-        pkc_diag *d = pkc_diag_error(f->k->session, PKC_DIAG_READ_IN_PUT, u->read->pos, name);
+        pkc_diag *d = pkc_diag_error(f->k->session, PKC_DIAG_READ_IN_PUT, u->read->pos, field->name);
         pkc_diag_note(d, u->load->pos, "it is loaded here, and has arrived when the put has ended");
     }
     if (u->load || u->store)
-        f->filled = u->load ? u->load : u->store;
+        all->filled = u->load ? u->load : u->store;
 }
 
 static bool visit(ir_op *op, void *user)
 {
-    field_use *f = user;
-    slot_use u = {0};
-    if ((op->kind != IR_PUT && op->kind != IR_GET) || op->attr.pipe != f->pipe)
+    fills *f = user;
+    if (op->kind != IR_PUT && op->kind != IR_GET)
         return true;
-    use_in_region(&op->reg[0], &op->reg[0].args[f->field], &u);
-    if (op->kind == IR_PUT)
-        check_put(f, &u);
-    else if (u.read)
-        f->got = u.read;
+    field_use *all = uses_of(f, op->attr.pipe);
+    for (int i = 0; i < op->attr.pipe->n_fields && i < op->reg[0].n_args; i++) {
+        slot_use u = {0};
+        use_in_region(&op->reg[0], &op->reg[0].args[i], &u);
+        if (op->kind == IR_PUT)
+            check_put(f, &op->attr.pipe->field[i], &u, &all[i]);
+        else if (u.read)
+            all[i].got = u.read;
+    }
     return true;
 }
 
-void ir_check_fills(ir_kernel *k, const ir_pipe *pipe)
+void ir_check_fills(ir_kernel *k)
 {
-    for (int i = 0; i < pipe->n_fields; i++) {
-        field_use f = {.k = k, .pipe = pipe, .field = i};
-        for (ir_group *g = k->groups; g; g = g->next)
-            for (ir_role *r = g->roles; r; r = r->next)
-                ir_walk(r->body, visit, NULL, &f);
-        if (!f.got || f.filled)
-            continue;
-        pkc_diag *d = pkc_diag_error(k->session, PKC_DIAG_NEVER_FILLED, f.got->pos, pipe->field[i].name);
-        pkc_diag_note(d, pipe->field[i].pos, "it is declared here");
-    }
+    fills f = {.k = k};
+    ir_ptrmap_init(&f.uses, k->arena);
+    for (ir_group *g = k->groups; g; g = g->next)
+        for (ir_role *r = g->roles; r; r = r->next)
+            ir_walk(r->body, visit, NULL, &f);
+    for (const ir_pipe *p = k->pipes; p; p = p->next)
+        for (int i = 0; p->putter && i < p->n_fields; i++) {
+            const field_use *u = &uses_of(&f, p)[i];
+            if (!u->got || u->filled)
+                continue;
+            pkc_diag *d = pkc_diag_error(k->session, PKC_DIAG_NEVER_FILLED, u->got->pos, p->field[i].name);
+            pkc_diag_note(d, p->field[i].pos, "it is declared here");
+        }
 }

@@ -1,243 +1,94 @@
 // SPDX-License-Identifier: Apache-2.0
 // The token game: bodies run against each other as abstract processes with bounded pipes. Each pipe has one
 // putter and hands its slots on in order, and conditions are the same for every role, so the network is
-// deterministic: one schedule decides for each choice of loop counts and branches. Counts 0, 1, 2 and one
-// more than the largest pipe are tried for what each loop count is made of, both outcomes for each condition.
-#include <string.h>
+// deterministic: one schedule decides for each choice of numbers. A choice for which puts and gets do not
+// agree is none that a launch can have (compare.c has seen to that, or has warned), so it is left out.
+#include "ir/game.h"
 
-#include "ir/agree.h"
-#include "ir/trace.h"
+#include <limits.h>
 
-typedef enum event_kind { TAKE_FREE, HAND_OVER, TAKE_FULL, GIVE_BACK } event_kind;
-
-typedef struct event {
-    event_kind kind;
-    const ir_pipe *pipe;
-    const ir_op *op;
-} event;
-typedef PKC_VEC(event) events;
-
-/// A number that loop counts are made of (an atom of their normal forms) or a condition, and what is chosen
-/// for it. Counts that are made of the same atoms stay in proportion: 2 n and n.
-typedef struct choice {
-    pkc_str key;
-    bool atom;
-    int value;
-} choice;
+enum { MOST_WORK = 4000000 }; // events and iterations of all plays of a group
 
 typedef struct process {
     const ir_role *role;
     ir_trace *trace;
-    events events;
+    ir_events events;
     size_t at;
 } process;
 
+/// What one process has got from one pipe and given back; `all`: how often it gets in this play.
+typedef struct getting {
+    bool getter; // in some play
+    int all, got, back;
+} getting;
+
+typedef struct putting {
+    const ir_pipe *pipe;
+    int slots, all, taken, put;
+} putting;
+
 typedef struct game {
     ir_kernel *k;
-    pkc_arena arena; // of one play
-    PKC_VEC(choice) choices;
+    ir_valuation v;
     PKC_VEC(process) processes;
-    int most_slots;
-    bool too_long;
+    int n_pipes;
+    putting *puts;
+    getting *gets; // [pipe][process]
 } game;
 
-enum { MOST_PLAYS = 256, MOST_EVENTS = 20000 };
-
-// ---- choices -------------------------------------------------------------------------------------------
-
-static choice *find_choice(game *g, pkc_str key, bool atom)
+static getting *gets_of(const game *g, int pipe, size_t who)
 {
-    for (size_t i = 0; i < g->choices.len; i++)
-        if (g->choices.data[i].key == key && g->choices.data[i].atom == atom)
-            return &g->choices.data[i];
-    pkc_vec_push(g->k->arena, &g->choices, ((choice){key, atom, 0}));
-    return &g->choices.data[g->choices.len - 1];
-}
-
-static void collect(game *g, const ir_trace *t)
-{
-    for (; t; t = t->next) {
-        if (t->kind == IR_TRACE_IF)
-            find_choice(g, t->key, false);
-        for (int i = 0; t->kind == IR_TRACE_LOOP && i < t->trips.n; i++)
-            for (int j = 0; j < t->trips.terms[i].n; j++)
-                find_choice(g, t->trips.terms[i].atoms[j], true);
-        collect(g, t->inner);
-        collect(g, t->other);
-    }
-}
-
-static int options(const choice *c)
-{
-    return c->atom ? 4 : 2;
-}
-
-static int atom_value(const game *g, int option)
-{
-    const int values[] = {2, 1, 2 * g->most_slots + 1, 0};
-    return values[option];
-}
-
-/// How often a loop runs with the values chosen: at least 0, and no more than shows whether pipes of that
-/// size can stand still.
-static int64_t loop_count(game *g, ir_norm trips)
-{
-    double sum = 0;
-    for (int i = 0; i < trips.n; i++) {
-        const ir_term *t = &trips.terms[i];
-        double product = (double)t->num / (double)t->den;
-        for (int j = 0; j < t->n; j++)
-            product *= atom_value(g, find_choice(g, t->atoms[j], true)->value);
-        sum += product;
-    }
-    double most = 8.0 * g->most_slots + 8;
-    return (int64_t)(sum < 0 ? 0 : sum > most ? most : sum);
-}
-
-/// The next combination; false when all have been. Beyond MOST_PLAYS of them every choice steps alike, so
-/// that small counts meet large ones too.
-static bool next_combination(game *g, int play)
-{
-    double all = 1;
-    for (size_t i = 0; i < g->choices.len; i++)
-        all *= options(&g->choices.data[i]);
-    if (play >= MOST_PLAYS || play >= all)
-        return false;
-    uint32_t digits = (uint32_t)play;
-    for (size_t i = 0; i < g->choices.len; i++) {
-        choice *c = &g->choices.data[i];
-        uint32_t spread = all > MOST_PLAYS ? (uint32_t)play * 2654435761u >> (5 + i % 24) : digits;
-        c->value = (int)(spread % (uint32_t)options(c));
-        digits /= (uint32_t)options(c);
-    }
-    return true;
-}
-
-// ---- unrolling -----------------------------------------------------------------------------------------
-
-static void unroll(game *g, events *out, const ir_trace *t);
-
-static void add_event(game *g, events *out, event_kind kind, const ir_op *op)
-{
-    if (out->len >= MOST_EVENTS)
-        g->too_long = true;
-    else
-        pkc_vec_push(&g->arena, out, ((event){kind, op->attr.pipe, op}));
-}
-
-static void unroll_one(game *g, events *out, const ir_trace *t)
-{
-    if (t->kind == IR_TRACE_USE) {
-        bool put = t->op->kind == IR_PUT;
-        add_event(g, out, put ? TAKE_FREE : TAKE_FULL, t->op);
-        unroll(g, out, t->inner);
-        add_event(g, out, put ? HAND_OVER : GIVE_BACK, t->op);
-    } else if (t->kind == IR_TRACE_IF) {
-        unroll(g, out, find_choice(g, t->key, false)->value == 0 ? t->inner : t->other);
-    } else {
-        int64_t n = loop_count(g, t->trips);
-        for (int64_t i = 0; i < n && !g->too_long; i++)
-            unroll(g, out, t->inner);
-    }
-}
-
-static void unroll(game *g, events *out, const ir_trace *t)
-{
-    for (; t && !g->too_long; t = t->next)
-        unroll_one(g, out, t);
+    return &g->gets[(size_t)pipe * g->processes.len + who];
 }
 
 // ---- playing -------------------------------------------------------------------------------------------
 
-/// What a process did to a pipe so far.
-typedef struct account {
-    const ir_pipe *pipe;
-    int taken, put;  // by the putter
-    int *got, *back; // by each process
-} account;
-
-typedef struct table {
-    account *accounts;
-    size_t n;
-} table;
-
-static table open_accounts(game *g)
-{
-    table t = {0};
-    for (const ir_pipe *p = g->k->pipes; p; p = p->next)
-        t.n++;
-    t.accounts = PKC_NEW_ARRAY(&g->arena, account, t.n + 1);
-    size_t i = 0;
-    for (const ir_pipe *p = g->k->pipes; p; p = p->next)
-        t.accounts[i++] = (account){.pipe = p,
-                                    .got = PKC_NEW_ARRAY(&g->arena, int, g->processes.len),
-                                    .back = PKC_NEW_ARRAY(&g->arena, int, g->processes.len)};
-    return t;
-}
-
-static account *account_of(const table *t, const ir_pipe *pipe)
-{
-    for (size_t i = 0; i < t->n; i++)
-        if (t->accounts[i].pipe == pipe)
-            return &t->accounts[i];
-    return NULL;
-}
-
-static bool gets(const process *p, const ir_pipe *pipe)
-{
-    for (size_t i = 0; i < p->events.len; i++)
-        if (p->events.data[i].pipe == pipe && p->events.data[i].kind == TAKE_FULL)
-            return true;
-    return false;
-}
-
 /// Slots that every getter has given back.
-static int freed(const game *g, const account *a)
+static int freed(const game *g, int pipe)
 {
-    int least = INT32_MAX;
-    for (size_t i = 0; i < g->processes.len; i++)
-        if (gets(&g->processes.data[i], a->pipe) && a->back[i] < least)
-            least = a->back[i];
-    return least == INT32_MAX ? a->taken : least;
+    int least = INT_MAX;
+    for (size_t i = 0; i < g->processes.len; i++) {
+        const getting *a = gets_of(g, pipe, i);
+        if (a->getter && a->back < least)
+            least = a->back;
+    }
+    return least == INT_MAX ? g->puts[pipe].taken : least;
 }
 
-static bool step(const game *g, const table *t, size_t who, const event *e)
+static bool step(const game *g, size_t who, const ir_event *e)
 {
-    account *a = account_of(t, e->pipe);
+    putting *p = &g->puts[e->pipe];
+    getting *a = gets_of(g, e->pipe, who);
     switch (e->kind) {
-    case TAKE_FREE:
-        if (a->taken - freed(g, a) >= e->pipe->slots)
+    case IR_EVENT_TAKE_FREE:
+        if (p->taken - freed(g, e->pipe) >= p->slots)
             return false;
-        a->taken++;
+        p->taken++;
         return true;
-    case HAND_OVER:
-        a->put++;
+    case IR_EVENT_HAND_OVER:
+        p->put++;
         return true;
-    case TAKE_FULL:
-        if (a->got[who] >= a->put)
+    case IR_EVENT_TAKE_FULL:
+        if (a->got >= p->put)
             return false;
-        a->got[who]++;
+        a->got++;
         return true;
-    case GIVE_BACK:
-        a->back[who]++;
+    case IR_EVENT_GIVE_BACK:
+        a->back++;
         return true;
     }
     return false;
 }
 
-static void run(game *g, const table *t)
+static void start_again(game *g)
 {
-    bool moved = true;
-    while (moved) {
-        moved = false;
-        for (size_t i = 0; i < g->processes.len; i++) {
-            process *p = &g->processes.data[i];
-            while (p->at < p->events.len && step(g, t, i, &p->events.data[p->at])) {
-                p->at++;
-                moved = true;
-            }
-        }
+    for (int i = 0; i < g->n_pipes; i++) {
+        g->puts[i].taken = g->puts[i].put = 0;
+        for (size_t j = 0; j < g->processes.len; j++)
+            gets_of(g, i, j)->got = gets_of(g, i, j)->back = 0;
     }
+    for (size_t i = 0; i < g->processes.len; i++)
+        g->processes.data[i].at = 0;
 }
 
 static bool finished(const game *g)
@@ -248,11 +99,81 @@ static bool finished(const game *g)
     return true;
 }
 
-static const char *wait_words(game *g, const process *p)
+/// Plays to the end, or until nobody can go on: false.
+static bool run(game *g)
 {
-    const event *e = &p->events.data[p->at];
+    start_again(g);
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (size_t i = 0; i < g->processes.len; i++) {
+            process *p = &g->processes.data[i];
+            while (p->at < p->events.len && step(g, i, &p->events.data[p->at])) {
+                p->at++;
+                moved = true;
+            }
+        }
+    }
+    return finished(g);
+}
+
+/// Counts the puts and gets of this play; false where they differ.
+static bool agrees(game *g)
+{
+    for (int i = 0; i < g->n_pipes; i++) {
+        g->puts[i].all = 0;
+        for (size_t j = 0; j < g->processes.len; j++)
+            gets_of(g, i, j)->all = 0;
+    }
+    for (size_t j = 0; j < g->processes.len; j++)
+        for (size_t e = 0; e < g->processes.data[j].events.len; e++) {
+            const ir_event *event = &g->processes.data[j].events.data[e];
+            g->puts[event->pipe].all += event->kind == IR_EVENT_TAKE_FREE;
+            gets_of(g, event->pipe, j)->all += event->kind == IR_EVENT_TAKE_FULL;
+        }
+    for (int i = 0; i < g->n_pipes; i++)
+        for (size_t j = 0; j < g->processes.len; j++)
+            if (gets_of(g, i, j)->getter && gets_of(g, i, j)->all != g->puts[i].all)
+                return false;
+    return true;
+}
+
+// ---- reporting -----------------------------------------------------------------------------------------
+
+static const ir_event *stands_at(const process *p)
+{
+    return p->at < p->events.len ? &p->events.data[p->at] : NULL;
+}
+
+static const char *wait_words(const game *g, const process *p)
+{
+    const ir_event *e = stands_at(p);
     return pkc_arena_printf(g->k->arena, "role '%s' waits for a %s slot of '%s'", p->role->name,
-                            e->kind == TAKE_FREE ? "free" : "filled", e->pipe->name);
+                            e->kind == IR_EVENT_TAKE_FREE ? "free" : "filled", e->op->attr.pipe->name);
+}
+
+/// The least number of slots with which some full pipe lets this play end; help for the reader.
+static void advise(game *g, pkc_diag *d)
+{
+    enum { MOST_MORE = 8 };
+    PKC_VEC(int) full = {0};
+    for (size_t i = 0; i < g->processes.len; i++) {
+        const ir_event *e = stands_at(&g->processes.data[i]);
+        if (e && e->kind == IR_EVENT_TAKE_FREE)
+            pkc_vec_push(g->k->arena, &full, e->pipe);
+    }
+    for (int more = 1; more <= MOST_MORE; more++)
+        for (size_t i = 0; i < full.len; i++) {
+            putting *p = &g->puts[full.data[i]];
+            p->slots += more;
+            bool ends = run(g);
+            p->slots -= more;
+            if (ends) {
+                pkc_diag_help(d, "put and get in another order, or give '%s' %d slots", p->pipe->name,
+                              p->slots + more);
+                return;
+            }
+        }
+    pkc_diag_help(d, "let all roles put and get in the same order");
 }
 
 static void report(game *g)
@@ -261,64 +182,83 @@ static void report(game *g)
     const process *first = NULL;
     for (size_t i = 0; i < g->processes.len; i++) {
         const process *p = &g->processes.data[i];
-        if (p->at == p->events.len)
+        if (!stands_at(p))
             continue;
         pkc_buf_printf(&words, "%s%s", first ? ", " : "", wait_words(g, p));
         first = first ? first : p;
     }
-    pkc_diag *d = pkc_diag_error(g->k->session, PKC_DIAG_GETS_DEADLOCK, first->events.data[first->at].op->pos,
+    pkc_diag *d = pkc_diag_error(g->k->session, PKC_DIAG_GETS_DEADLOCK, stands_at(first)->op->pos,
                                  pkc_buf_cstr(&words));
     for (size_t i = 0; i < g->processes.len; i++) {
         const process *p = &g->processes.data[i];
-        if (p->at < p->events.len && p != first)
-            pkc_diag_note(d, p->events.data[p->at].op->pos, "%s here", wait_words(g, p));
+        if (stands_at(p) && p != first)
+            pkc_diag_note(d, stands_at(p)->op->pos, "%s here", wait_words(g, p));
     }
+    advise(g, d);
     pkc_buf_free(&words);
 }
+
+// ---- the game ------------------------------------------------------------------------------------------
 
 /// Plays one combination. False: it stopped, and was reported.
 static bool play(game *g)
 {
-    bool ok = true;
-    pkc_arena_init(&g->arena);
-    g->too_long = false;
-    for (size_t i = 0; i < g->processes.len; i++) {
+    pkc_arena arena;
+    pkc_arena_init(&arena);
+    bool whole = true;
+    for (size_t i = 0; i < g->processes.len && whole; i++) {
         process *p = &g->processes.data[i];
-        p->events = (events){0};
-        p->at = 0;
-        unroll(g, &p->events, p->trace);
+        p->events = (ir_events){0};
+        whole = ir_valuation_unroll(&g->v, p->trace, &arena, &p->events);
+        g->v.work -= (int64_t)p->events.len;
     }
-    table t = open_accounts(g);
-    run(g, &t);
-    if (!g->too_long && !finished(g)) {
+    bool stopped = whole && agrees(g) && !run(g);
+    if (stopped)
         report(g);
-        ok = false;
-    }
-    pkc_arena_free(&g->arena);
-    return ok;
+    pkc_arena_free(&arena);
+    return !stopped;
 }
 
-static bool play_group(ir_kernel *k, const ir_group *group)
+static void note_getters(game *g, const ir_trace *t, size_t who)
 {
-    game g = {.k = k, .most_slots = 1};
-    for (const ir_pipe *p = k->pipes; p; p = p->next)
-        g.most_slots = p->slots > g.most_slots ? p->slots : g.most_slots;
-    for (const ir_role *r = group->roles; r; r = r->next) {
-        process p = {.role = r, .trace = ir_trace_of(k, r->body, NULL)};
-        if (p.trace)
-            pkc_vec_push(k->arena, &g.processes, p);
-        collect(&g, p.trace);
+    for (; t; t = t->next) {
+        if (t->kind == IR_TRACE_USE && t->op->kind == IR_GET)
+            gets_of(g, (int)(intptr_t)ir_ptrmap_get(&g->v.pipes, t->op->attr.pipe) - 1, who)->getter = true;
+        note_getters(g, t->inner, who);
+        note_getters(g, t->other, who);
     }
-    for (int i = 0; next_combination(&g, i); i++)
+}
+
+static void set_pipes(game *g)
+{
+    for (const ir_pipe *p = g->k->pipes; p; p = p->next)
+        g->n_pipes++;
+    g->puts = PKC_NEW_ARRAY(g->k->arena, putting, g->n_pipes + 1);
+    g->gets = PKC_NEW_ARRAY(g->k->arena, getting, (size_t)g->n_pipes * g->processes.len + 1);
+    int i = 0;
+    for (const ir_pipe *p = g->k->pipes; p; p = p->next) {
+        g->puts[i++] = (putting){.pipe = p, .slots = p->slots};
+        ir_ptrmap_set(&g->v.pipes, p, (void *)(intptr_t)i);
+        g->v.most_slots = p->slots > g->v.most_slots ? p->slots : g->v.most_slots;
+    }
+}
+
+bool ir_game(ir_norms *t, const ir_agent *agents, int n)
+{
+    game g = {.k = t->k, .v = {.norms = t, .most_slots = 1, .work = MOST_WORK}};
+    ir_ptrmap_init(&g.v.place, t->k->arena);
+    ir_ptrmap_init(&g.v.pipes, t->k->arena);
+    for (int i = 0; i < n; i++)
+        if (agents[i].trace)
+            pkc_vec_push(t->k->arena, &g.processes,
+                         ((process){.role = agents[i].role, .trace = agents[i].trace}));
+    set_pipes(&g);
+    for (size_t i = 0; i < g.processes.len; i++) {
+        note_getters(&g, g.processes.data[i].trace, i);
+        ir_valuation_watch(&g.v, g.processes.data[i].trace);
+    }
+    for (uint32_t i = 0; ir_valuation_next(&g.v, i); i++)
         if (!play(&g))
-            return false;
-    return true;
-}
-
-bool ir_game(ir_kernel *k)
-{
-    for (const ir_group *g = k->groups; g; g = g->next)
-        if (!play_group(k, g))
             return false;
     return true;
 }

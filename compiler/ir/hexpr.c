@@ -228,14 +228,29 @@ void ir_hx_print_text(const ir_hx *a, pkc_buf *out)
     }
 }
 
-/// A number for a leaf, by its name and the seed (FNV-1a).
+/// FNV-1a of the leaf's kind, its name unless `alike`, and the seed.
+static uint32_t leaf_hash(const ir_hx *a, uint32_t seed, bool alike)
+{
+    uint32_t h = 2166136261u ^ (alike ? 0 : (uint32_t)a->op + 31u * (uint32_t)a->value) ^ (seed * 16777619u);
+    for (const char *c = a->name && !alike ? a->name : ""; *c; c++)
+        h = (h ^ (unsigned char)*c) * 16777619u;
+    h *= 16777619u;
+    return h ^ h >> 15;
+}
+
+/// Sizes as launches have them: all alike, multiples of 512 and of 4096, any.
 static int64_t sample_leaf(const ir_hx *a, uint32_t seed)
 {
-    uint32_t h = 2166136261u ^ (uint32_t)a->op ^ (seed * 16777619u);
-    for (const char *c = a->name ? a->name : ""; *c; c++)
-        h = (h ^ (unsigned char)*c) * 16777619u;
-    h ^= h >> 15;
-    return 2048 + (h & 0xffff);
+    uint32_t mode = seed % 4, h = leaf_hash(a, seed, mode == 0);
+    if (a->op == IR_HX_RANKS || a->op == IR_HX_RANK)
+        return a->op == IR_HX_RANKS ? 1 + seed % 16 : 0;
+    if (a->op == IR_HX_SMS)
+        return seed % 8 < 4 ? 132 : 1 + h % 256;
+    if (mode == 1)
+        return 512 * (4 + (int64_t)(h % 124));
+    if (mode == 2)
+        return 2048 + (h & 0xffff);
+    return 4096 * (1 + (int64_t)(h % 16));
 }
 
 bool ir_hx_sample(const ir_hx *a, uint32_t seed, int64_t *out)

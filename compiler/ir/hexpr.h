@@ -43,9 +43,10 @@ void ir_hx_print_json(const ir_hx *a, pkc_buf *out);
 /// Appends what a person reads: `cdiv(R, 128)`.
 void ir_hx_print_text(const ir_hx *a, pkc_buf *out);
 
-/// The value at sample point `seed`: dimensions are numbers from 2048 to 67,583 that follow from their name
-/// and the seed, the same in every expression; ranks, sms and the like likewise. False where it divides by
-/// zero or overflows.
+enum { IR_HX_SAMPLES = 256 };
+/// The value at sample point `seed`, below IR_HX_SAMPLES: sizes from 2048 to 67,583 that follow from the
+/// leaf's name and the seed, the same in every expression; at some points all are alike or multiples of large
+/// powers of two. ranks is 1 to 16, rank 0. False where it divides by zero or overflows.
 bool ir_hx_sample(const ir_hx *a, uint32_t seed, int64_t *out);
 
 #endif

@@ -1,130 +1,181 @@
 // SPDX-License-Identifier: Apache-2.0
+// Sums of products: arithmetic that never overflows. What does not fit 64 bits, or grows too long, becomes an
+// atom.
 #include "ir/norm.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-// ---- arithmetic of terms -------------------------------------------------------------------------------
+// ---- terms ---------------------------------------------------------------------------------------------
 
-typedef PKC_VEC(ir_term) term_list;
-
-static int64_t gcd(int64_t a, int64_t b)
+static int compare_terms(const ir_term *a, const ir_term *b)
 {
-    while (b) {
-        int64_t t = a % b;
-        a = b;
-        b = t;
-    }
-    return a < 0 ? -a : a;
-}
-
-static ir_term reduced(ir_term t)
-{
-    int64_t g = gcd(t.num, t.den);
-    if (g > 1) {
-        t.num /= g;
-        t.den /= g;
-    }
-    if (t.den < 0) {
-        t.num = -t.num;
-        t.den = -t.den;
-    }
-    return t;
-}
-
-static int compare_atoms(const ir_term *a, const ir_term *b)
-{
-    for (int i = 0; i < a->n && i < b->n; i++) {
-        int c = a->atoms[i] == b->atoms[i] ? 0 : strcmp(a->atoms[i], b->atoms[i]);
-        if (c)
-            return c;
-    }
+    for (int i = 0; i < a->n && i < b->n; i++)
+        if (a->atoms[i] != b->atoms[i])
+            return a->atoms[i]->id < b->atoms[i]->id ? -1 : 1;
     return a->n - b->n;
 }
 
-/// Adds a term to a sorted list, joining it with one of the same atoms.
-static void insert_term(pkc_arena *arena, term_list *list, ir_term t)
+/// Merges two sorted lists. False where a factor leaves 64 bits or the sum grows too long.
+static bool add(ir_norms *t, ir_norm a, ir_norm b, int64_t factor, ir_norm *out)
 {
-    size_t at = 0;
-    while (at < list->len && compare_atoms(&list->data[at], &t) < 0)
-        at++;
-    if (at < list->len && compare_atoms(&list->data[at], &t) == 0) {
-        ir_term *s = &list->data[at];
-        s->num = s->num * t.den + t.num * s->den;
-        s->den *= t.den;
-        *s = reduced(*s);
-        if (s->num == 0) {
-            memmove(s, s + 1, (list->len - at - 1) * sizeof *s);
-            list->len--;
-        }
-        return;
+    ir_term *sum = PKC_NEW_ARRAY(t->k->arena, ir_term, a.n + b.n + 1);
+    int n = 0;
+    for (int i = 0, j = 0; i < a.n || j < b.n;) {
+        int order = i == a.n ? 1 : j == b.n ? -1 : compare_terms(&a.terms[i], &b.terms[j]);
+        ir_term next = order <= 0 ? a.terms[i] : b.terms[j];
+        int64_t more = 0;
+        if (order >= 0 && __builtin_mul_overflow(b.terms[j].factor, factor, &more))
+            return false;
+        if (__builtin_add_overflow(order <= 0 ? next.factor : 0, more, &next.factor))
+            return false;
+        i += order <= 0;
+        j += order >= 0;
+        if (next.factor != 0)
+            sum[n++] = next;
     }
-    if (t.num == 0)
-        return;
-    pkc_vec_push(arena, list, t);
-    memmove(&list->data[at + 1], &list->data[at], (list->len - 1 - at) * sizeof t);
-    list->data[at] = reduced(t);
+    *out = (ir_norm){n, sum};
+    return n <= IR_NORM_TERMS;
 }
 
-static ir_norm from_list(const term_list *list)
-{
-    return (ir_norm){(int)list->len, list->data};
-}
-
-ir_norm ir_norm_add(ir_kernel *k, ir_norm a, ir_norm b, int64_t factor)
-{
-    term_list list = {0};
-    for (int i = 0; i < a.n; i++)
-        insert_term(k->arena, &list, a.terms[i]);
-    for (int i = 0; i < b.n; i++) {
-        ir_term t = b.terms[i];
-        t.num *= factor;
-        insert_term(k->arena, &list, t);
-    }
-    return from_list(&list);
-}
-
-static ir_norm atom(ir_kernel *k, pkc_str name)
-{
-    ir_term *t = PKC_NEW(k->arena, ir_term);
-    *t = (ir_term){.num = 1, .den = 1, .n = 1, .atoms = {name}};
-    return (ir_norm){1, t};
-}
-
-ir_norm ir_norm_const(ir_kernel *k, int64_t value)
-{
-    ir_term *t = PKC_NEW(k->arena, ir_term);
-    *t = (ir_term){.num = value, .den = 1};
-    return (ir_norm){value != 0, t};
-}
-
-static bool multiply(const ir_term *a, const ir_term *b, ir_term *out)
+static bool multiply_terms(const ir_term *a, const ir_term *b, ir_term *out)
 {
     if (a->n + b->n > IR_NORM_ATOMS)
         return false;
-    *out = (ir_term){.num = a->num * b->num, .den = a->den * b->den, .n = a->n + b->n};
+    *out = (ir_term){.n = a->n + b->n};
     int i = 0, j = 0;
     for (int n = 0; n < out->n; n++) {
-        bool left = j == b->n || (i < a->n && strcmp(a->atoms[i], b->atoms[j]) <= 0);
+        bool left = j == b->n || (i < a->n && a->atoms[i]->id <= b->atoms[j]->id);
         out->atoms[n] = left ? a->atoms[i++] : b->atoms[j++];
+    }
+    return !__builtin_mul_overflow(a->factor, b->factor, &out->factor);
+}
+
+/// A truth value is its own square.
+static void drop_squares(ir_term *term)
+{
+    int n = 0;
+    for (int i = 0; i < term->n; i++)
+        if (!n || term->atoms[n - 1] != term->atoms[i] || !term->atoms[i]->truth)
+            term->atoms[n++] = term->atoms[i];
+    term->n = n;
+}
+
+static bool multiply(ir_norms *t, ir_norm a, ir_norm b, ir_norm *out)
+{
+    *out = (ir_norm){0};
+    if (a.n * b.n > IR_NORM_TERMS)
+        return false;
+    for (int i = 0; i < a.n; i++) {
+        ir_norm row = {0};
+        for (int j = 0; j < b.n; j++) {
+            ir_term *term = PKC_NEW(t->k->arena, ir_term);
+            if (!multiply_terms(&a.terms[i], &b.terms[j], term))
+                return false;
+            drop_squares(term);
+            if (!add(t, row, (ir_norm){1, term}, 1, &row))
+                return false;
+        }
+        if (!add(t, *out, row, 1, out))
+            return false;
     }
     return true;
 }
 
-ir_norm ir_norm_mul(ir_kernel *k, ir_norm a, ir_norm b)
+// ---- atoms ---------------------------------------------------------------------------------------------
+
+ir_norms *ir_norms_new(ir_kernel *k)
 {
-    term_list list = {0};
-    for (int i = 0; i < a.n; i++)
-        for (int j = 0; j < b.n; j++) {
-            ir_term t;
-            if (!multiply(&a.terms[i], &b.terms[j], &t)) {
-                const char *text =
-                    pkc_arena_printf(k->arena, "mul(%s,%s)", ir_norm_text(k, a), ir_norm_text(k, b));
-                return atom(k, pkc_session_str(k->session, text));
-            }
-            insert_term(k->arena, &list, t);
-        }
-    return from_list(&list);
+    ir_norms *t = PKC_NEW(k->arena, ir_norms);
+    *t = (ir_norms){.k = k};
+    ir_ptrmap_init(&t->values, k->arena);
+    ir_ptrmap_init(&t->atoms, k->arena);
+    ir_ptrmap_init(&t->hosts, k->arena);
+    return t;
+}
+
+ir_norm ir_norm_atom(ir_norms *t, const char *text, ir_atom like)
+{
+    pkc_str key = pkc_session_str(t->k->session, text);
+    ir_atom *a = ir_ptrmap_get(&t->atoms, key);
+    if (!a) {
+        a = PKC_NEW(t->k->arena, ir_atom);
+        *a = like;
+        a->text = key;
+        a->id = t->n_atoms++;
+        ir_ptrmap_set(&t->atoms, key, a);
+    }
+    ir_term *term = PKC_NEW(t->k->arena, ir_term);
+    *term = (ir_term){.factor = 1, .n = 1, .atoms = {a}};
+    return (ir_norm){1, term};
+}
+
+static void put_text(ir_norm a, pkc_buf *out)
+{
+    if (a.n == 0)
+        pkc_buf_putc(out, '0');
+    for (int i = 0; i < a.n; i++) {
+        pkc_buf_printf(out, "%s%" PRId64, i ? "+" : "", a.terms[i].factor);
+        for (int j = 0; j < a.terms[i].n; j++)
+            pkc_buf_printf(out, "*#%d", a.terms[i].atoms[j]->id);
+    }
+}
+
+pkc_str ir_norm_text(ir_norms *t, ir_norm a)
+{
+    pkc_buf out = {0};
+    put_text(a, &out);
+    pkc_str text = pkc_session_str(t->k->session, pkc_buf_cstr(&out));
+    pkc_buf_free(&out);
+    return text;
+}
+
+ir_norm ir_norm_call(ir_norms *t, const char *name, ir_atom like, int n, const ir_norm *args)
+{
+    pkc_buf text = {0};
+    ir_norm *kept = PKC_NEW_ARRAY(t->k->arena, ir_norm, n + 1);
+    pkc_buf_puts(&text, name);
+    for (int i = 0; i < n; i++) {
+        pkc_buf_putc(&text, i ? ',' : '(');
+        put_text(args[i], &text);
+        kept[i] = args[i];
+        int depth = ir_norm_depth(args[i]);
+        like.depth = depth > like.depth ? depth : like.depth;
+    }
+    like.n = n;
+    like.args = kept;
+    ir_norm result = ir_norm_atom(t, pkc_buf_cstr(&text), like);
+    pkc_buf_free(&text);
+    return result;
+}
+
+// ---- sums and products ---------------------------------------------------------------------------------
+
+ir_norm ir_norm_const(ir_norms *t, int64_t value)
+{
+    ir_term *term = PKC_NEW(t->k->arena, ir_term);
+    *term = (ir_term){.factor = value};
+    return (ir_norm){value != 0, term};
+}
+
+ir_norm ir_norm_add(ir_norms *t, ir_norm a, ir_norm b, int64_t factor)
+{
+    ir_norm out;
+    if (add(t, a, b, factor, &out))
+        return out;
+    ir_norm args[] = {a, b, ir_norm_const(t, factor)};
+    return ir_norm_call(t, "sum", (ir_atom){.least = INT64_MIN}, 3, args);
+}
+
+ir_norm ir_norm_mul(ir_norms *t, ir_norm a, ir_norm b)
+{
+    ir_norm out;
+    if (multiply(t, a, b, &out))
+        return out;
+    bool least = ir_norm_least(a) >= 0 && ir_norm_least(b) >= 0;
+    bool swap = strcmp(ir_norm_text(t, a), ir_norm_text(t, b)) > 0;
+    ir_norm args[] = {swap ? b : a, swap ? a : b};
+    return ir_norm_call(t, "product", (ir_atom){.least = least ? 0 : INT64_MIN}, 2, args);
 }
 
 bool ir_norm_equal(ir_norm a, ir_norm b)
@@ -132,176 +183,127 @@ bool ir_norm_equal(ir_norm a, ir_norm b)
     if (a.n != b.n)
         return false;
     for (int i = 0; i < a.n; i++)
-        if (compare_atoms(&a.terms[i], &b.terms[i]) != 0 || a.terms[i].num != b.terms[i].num ||
-            a.terms[i].den != b.terms[i].den)
+        if (compare_terms(&a.terms[i], &b.terms[i]) != 0 || a.terms[i].factor != b.terms[i].factor)
             return false;
     return true;
 }
 
 bool ir_norm_is_const(ir_norm a, int64_t *value)
 {
-    if (a.n > 1 || (a.n == 1 && (a.terms[0].n || a.terms[0].den != 1)))
+    if (a.n > 1 || (a.n == 1 && a.terms[0].n))
         return false;
-    *value = a.n ? a.terms[0].num : 0;
+    *value = a.n ? a.terms[0].factor : 0;
     return true;
 }
 
-pkc_str ir_norm_text(ir_kernel *k, ir_norm a)
+int64_t ir_norm_gcd(ir_norm a)
 {
-    pkc_buf out = {0};
-    if (a.n == 0)
-        pkc_buf_putc(&out, '0');
+    uint64_t g = 0;
     for (int i = 0; i < a.n; i++) {
-        const ir_term *t = &a.terms[i];
-        pkc_buf_printf(&out, "%s%" PRId64, i ? "+" : "", t->num);
-        if (t->den != 1)
-            pkc_buf_printf(&out, "/%" PRId64, t->den);
-        for (int j = 0; j < t->n; j++)
-            pkc_buf_printf(&out, "*%s", t->atoms[j]);
+        int64_t f = a.terms[i].factor;
+        uint64_t x = f < 0 ? 0 - (uint64_t)f : (uint64_t)f;
+        while (x) {
+            uint64_t rest = g % x;
+            g = x;
+            x = rest;
+        }
     }
-    pkc_str text = pkc_session_str(k->session, pkc_buf_cstr(&out));
-    pkc_buf_free(&out);
-    return text;
+    return g > INT64_MAX ? 1 : (int64_t)g;
 }
 
-bool ir_norm_mentions(ir_norm a, const char *prefix)
+bool ir_norm_divide(ir_norms *t, ir_norm a, int64_t by, ir_norm *out)
 {
-    for (int i = 0; i < a.n; i++)
-        for (int j = 0; j < a.terms[i].n; j++)
-            if (strstr(a.terms[i].atoms[j], prefix))
-                return true;
-    return false;
+    if (by <= 0)
+        return false;
+    ir_term *terms = PKC_NEW_ARRAY(t->k->arena, ir_term, a.n + 1);
+    for (int i = 0; i < a.n; i++) {
+        if (a.terms[i].factor % by != 0)
+            return false;
+        terms[i] = a.terms[i];
+        terms[i].factor /= by;
+    }
+    *out = (ir_norm){a.n, terms};
+    return true;
 }
 
-// ---- values --------------------------------------------------------------------------------------------
+// ---- what is known of a sum ----------------------------------------------------------------------------
 
-/// Loops around a region: names the loop's variable in every body alike.
-static int loop_depth(const ir_region *region)
+int ir_norm_depth(ir_norm a)
 {
     int depth = 0;
-    for (const ir_op *op = region->owner; op; op = op->parent->owner)
-        depth += op->kind == IR_FOR;
+    for (int i = 0; i < a.n; i++)
+        for (int j = 0; j < a.terms[i].n; j++)
+            depth = a.terms[i].atoms[j]->depth > depth ? a.terms[i].atoms[j]->depth : depth;
     return depth;
 }
 
-static ir_norm named(ir_kernel *k, const char *text)
+/// A lower bound of a term: that of its factors, where they are not negative. False: none is known.
+static bool least_of_term(const ir_term *term, int64_t *out)
 {
-    return atom(k, pkc_session_str(k->session, text));
-}
-
-/// A carried value or a result of a region: known by its source name and place, which the bodies of all roles
-/// share.
-static ir_norm carried(ir_kernel *k, const ir_value *v)
-{
-    const ir_op *op = v->def ? v->def : v->owner->owner;
-    const char *name = v->name ? v->name : "?";
-    if (!v->name) // without a name nothing says that two are the same
-        return named(k, pkc_arena_printf(k->arena, "value%p", (const void *)v));
-    return named(
-        k, pkc_arena_printf(k->arena, "%s:%s@%u", v->def ? "out" : "carry", name, op ? op->pos.begin : 0));
-}
-
-/// An operation that is no sum or product: an atom of its operands' normal forms.
-static ir_norm operation(ir_kernel *k, const ir_op *op)
-{
-    pkc_buf text = {0};
-    const char *sub = ir_sub_text(op->kind, op->sub);
-    pkc_buf_printf(&text, "%s.%s", ir_op_text(op->kind), sub ? sub : "");
-    if (op->attr.param)
-        pkc_buf_printf(&text, "[%s%d]", op->attr.param->name, (int)op->attr.peer);
-    for (int i = 0; i < op->n_in; i++)
-        pkc_buf_printf(&text, "%c%s", i ? ',' : '(', ir_norm_text(k, ir_norm_of(k, ir_in(op, i))));
-    pkc_buf_puts(&text, op->n_in ? ")" : "");
-    ir_norm result = named(k, pkc_buf_cstr(&text));
-    pkc_buf_free(&text);
-    return result;
-}
-
-/// a / b where b is a constant that divides every coefficient.
-static bool divide(ir_kernel *k, ir_norm a, int64_t by, ir_norm *out)
-{
-    for (int i = 0; i < a.n; i++)
-        if (by == 0 || a.terms[i].den != 1 || a.terms[i].num % by != 0)
+    *out = term->factor;
+    if (term->n && term->factor < 0)
+        return false;
+    for (int i = 0; i < term->n; i++)
+        if (term->atoms[i]->least < 0 || __builtin_mul_overflow(*out, term->atoms[i]->least, out))
             return false;
-    term_list list = {0};
-    for (int i = 0; i < a.n; i++) {
-        ir_term t = a.terms[i];
-        t.num /= by;
-        insert_term(k->arena, &list, t);
+    return true;
+}
+
+/// 1 - a and the like, where a is a truth value: the negative factors count in full.
+static bool least_of_truth(const ir_term *term, int64_t *out)
+{
+    *out = term->factor < 0 ? term->factor : 0;
+    for (int i = 0; i < term->n; i++)
+        if (!term->atoms[i]->truth)
+            return false;
+    return term->n > 0;
+}
+
+int64_t ir_norm_least(ir_norm a)
+{
+    int64_t sum = 0, one;
+    for (int i = 0; i < a.n; i++)
+        if ((!least_of_term(&a.terms[i], &one) && !least_of_truth(&a.terms[i], &one)) ||
+            __builtin_add_overflow(sum, one, &sum))
+            return INT64_MIN;
+    return sum;
+}
+
+// ---- trips ---------------------------------------------------------------------------------------------
+
+static ir_norm trips_atom(ir_norms *t, ir_norm length, ir_norm step)
+{
+    ir_norm args[] = {length, step};
+    return ir_norm_call(t, "trips", (ir_atom){.kind = IR_ATOM_TRIPS, .least = 0}, 2, args);
+}
+
+/// The common factor of length and step goes, and one of the length alone comes out, so that loops to 2 n and
+/// to n stay in proportion.
+static ir_norm constant_step(ir_norms *t, ir_norm length, int64_t step)
+{
+    int64_t all = ir_norm_gcd(length), common = all, rest = step;
+    while (rest) {
+        int64_t next = common % rest;
+        common = rest;
+        rest = next;
     }
-    *out = from_list(&list);
-    return by != 0;
+    ir_norm_divide(t, length, common, &length);
+    step /= common;
+    if (step == 1 && ir_norm_least(length) >= 0)
+        return length;
+    int64_t out = step == 1 ? all / common : 1;
+    ir_norm_divide(t, length, out, &length);
+    return ir_norm_mul(t, ir_norm_const(t, out), trips_atom(t, length, ir_norm_const(t, step)));
 }
 
-static ir_norm binary(ir_kernel *k, const ir_op *op)
+ir_norm ir_norm_trips(ir_norms *t, const ir_op *loop)
 {
-    ir_norm a = ir_norm_of(k, ir_in(op, 0)), b = ir_norm_of(k, ir_in(op, 1)), q;
-    int64_t by;
-    bool divides = op->sub == IR_BIN_DIV || op->sub == IR_BIN_CDIV;
-    if (op->sub == IR_BIN_ADD || op->sub == IR_BIN_SUB)
-        return ir_norm_add(k, a, b, op->sub == IR_BIN_ADD ? 1 : -1);
-    if (op->sub == IR_BIN_MUL)
-        return ir_norm_mul(k, a, b);
-    if (divides && ir_norm_is_const(b, &by) && divide(k, a, by, &q))
-        return q;
-    return operation(k, op);
-}
-
-ir_norm ir_norm_of(ir_kernel *k, const ir_value *v)
-{
-    int64_t i;
-    const ir_op *op = v->def;
-    if (ir_const_int(v, &i))
-        return ir_norm_const(k, i);
-    if (!op && v->index == 0 && v->owner->owner && v->owner->owner->kind == IR_FOR)
-        return named(k, pkc_arena_printf(k->arena, "loop%d.", loop_depth(v->owner)));
-    if (!op || op->n_reg)
-        return carried(k, v);
-    if (op->kind == IR_DIM)
-        return named(k, pkc_arena_printf(k->arena, "dim:%s", op->attr.name));
-    return op->kind == IR_BIN && v->type->kind == IR_T_SCALAR && pkc_elem_class(v->type->elem) != 'f'
-               ? binary(k, op)
-               : operation(k, op);
-}
-
-ir_norm ir_norm_trips(ir_kernel *k, const ir_op *loop)
-{
-    ir_norm lo = ir_norm_of(k, ir_in(loop, 0)), hi = ir_norm_of(k, ir_in(loop, 1)),
-            step = ir_norm_of(k, ir_in(loop, 2));
-    ir_norm length = ir_norm_add(k, hi, lo, -1), q;
-    int64_t by;
-    if (ir_norm_is_const(step, &by) && divide(k, length, by, &q))
-        return q;
-    return named(k,
-                 pkc_arena_printf(k->arena, "trips(%s,%s)", ir_norm_text(k, length), ir_norm_text(k, step)));
-}
-
-// ---- host expressions ----------------------------------------------------------------------------------
-
-static const ir_hx *host_bin(ir_kernel *k, const ir_op *op)
-{
-    static const ir_hx_op map[IR_BIN_COUNT] = {
-        [IR_BIN_ADD] = IR_HX_ADD, [IR_BIN_SUB] = IR_HX_SUB,   [IR_BIN_MUL] = IR_HX_MUL,
-        [IR_BIN_DIV] = IR_HX_DIV, [IR_BIN_CDIV] = IR_HX_CDIV, [IR_BIN_MOD] = IR_HX_MOD,
-        [IR_BIN_MIN] = IR_HX_MIN, [IR_BIN_MAX] = IR_HX_MAX,   [IR_BIN_AND] = IR_HX_AND,
-        [IR_BIN_OR] = IR_HX_OR};
-    const ir_hx *a = ir_host_of(k, ir_in(op, 0)), *b = ir_host_of(k, ir_in(op, 1));
-    return a && b && map[op->sub] != IR_HX_CONST ? ir_hx_bin(k->arena, map[op->sub], a, b) : NULL;
-}
-
-const ir_hx *ir_host_of(ir_kernel *k, const ir_value *v)
-{
-    int64_t i;
-    const ir_op *op = v->def;
-    if (ir_const_int(v, &i))
-        return ir_hx_const(k->arena, i);
-    if (!op || v->type->kind != IR_T_SCALAR)
-        return NULL;
-    if (op->kind == IR_DIM)
-        return ir_hx_dim(k->arena, op->attr.name);
-    if (op->kind == IR_READ && op->sub == IR_READ_RANKS)
-        return ir_hx_leaf(k->arena, IR_HX_RANKS);
-    if (op->kind == IR_READ && op->sub == IR_READ_SMS)
-        return ir_hx_leaf(k->arena, IR_HX_SMS);
-    return op->kind == IR_BIN && pkc_elem_class(v->type->elem) != 'f' ? host_bin(k, op) : NULL;
+    ir_norm step = ir_norm_of(t, ir_in(loop, 2));
+    ir_norm length = ir_norm_add(t, ir_norm_of(t, ir_in(loop, 1)), ir_norm_of(t, ir_in(loop, 0)), -1);
+    int64_t by, n;
+    if (!ir_norm_is_const(step, &by) || by < 1)
+        return trips_atom(t, length, step);
+    if (ir_norm_is_const(length, &n))
+        return ir_norm_const(t, n <= 0 ? 0 : (n - 1) / by + 1);
+    return constant_step(t, length, by);
 }

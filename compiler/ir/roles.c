@@ -3,6 +3,7 @@
 // deleted. Before that: conditions around puts, gets, barriers and roles must be the same in every role
 // (taint).
 #include "ir/dce.h"
+#include "ir/flow.h"
 #include "ir/ir.h"
 #include "ir/ptrmap.h"
 
@@ -24,74 +25,31 @@ static ir_value *written_view(const ir_op *op)
 
 static bool mark_written(ir_op *op, void *user)
 {
-    (void)user;
+    ir_ptrmap *writers = user;
     ir_value *v = written_view(op);
-    if (v && v->def && v->def->kind == IR_VIEW)
-        v->def->attr.param->written = true;
+    if (!v || !v->def || v->def->kind != IR_VIEW)
+        return true;
+    v->def->attr.param->written = true;
+    if (!ir_ptrmap_get(writers, v->def->attr.param))
+        ir_ptrmap_set(writers, v->def->attr.param, op);
     return true;
 }
 
 // ---- taint ---------------------------------------------------------------------------------------------
 
-/// Values that roles may see differently, each mapped to the `elem` op where that begins.
+/// Values that roles may see differently: elements of tensors that the kernel writes, and what follows.
 typedef struct taint {
     ir_kernel *k;
-    ir_ptrmap from;
-    bool changed;
+    ir_flow flow;
+    ir_ptrmap writers; // parameter -> the first op that writes it
 } taint;
 
-static ir_op *tainted(const taint *t, const ir_value *v)
-{
-    return ir_ptrmap_get(&t->from, v);
-}
-
-static void spread(taint *t, ir_value *v, ir_op *from)
-{
-    if (!from || tainted(t, v))
-        return;
-    ir_ptrmap_set(&t->from, v, from);
-    t->changed = true;
-}
-
-static ir_op *tainted_operand(const taint *t, const ir_op *op, int n)
-{
-    for (int i = 0; i < n; i++)
-        if (tainted(t, ir_in(op, i)))
-            return tainted(t, ir_in(op, i));
-    return NULL;
-}
-
-/// Results of a region op follow its control operands, its yields and, for a loop, its initial values.
-static void spread_region(taint *t, ir_op *op)
-{
-    ir_op *control = tainted_operand(t, op, op->kind == IR_FOR ? 3 : op->n_in);
-    if (op->kind == IR_FOR)
-        spread(t, &op->reg[0].args[0], control);
-    for (int i = 0; i < op->n_out; i++) {
-        ir_op *from = control;
-        for (int r = 0; r < op->n_reg && !from; r++)
-            from = ir_yielded(&op->reg[r], i) ? tainted(t, ir_yielded(&op->reg[r], i)) : NULL;
-        if (op->kind == IR_FOR && !from)
-            from = tainted(t, ir_in(op, 3 + i));
-        spread(t, &op->out[i], from);
-        if (op->kind == IR_FOR)
-            spread(t, &op->reg[0].args[1 + i], from);
-    }
-}
-
-static bool spread_op(ir_op *op, void *user)
+static bool begin_taint(ir_op *op, void *user)
 {
     taint *t = user;
-    if (op->n_reg) {
-        spread_region(t, op);
-        return true;
-    }
-    ir_op *from = tainted_operand(t, op, op->n_in);
     const ir_value *view = op->kind == IR_ELEM ? ir_in(op, 0) : NULL;
     if (view && view->def && view->def->attr.param->written)
-        from = op;
-    for (int i = 0; i < op->n_out; i++)
-        spread(t, &op->out[i], from);
+        ir_flow_from(&t->flow, &op->out[0], op);
     return true;
 }
 
@@ -105,32 +63,28 @@ static bool meets_others(ir_op *op, void *user)
 static bool check_control(ir_op *op, void *user)
 {
     taint *t = user;
-    if (op->kind != IR_FOR && op->kind != IR_IF)
-        return true;
-    ir_op *from = tainted_operand(t, op, op->kind == IR_FOR ? 3 : 1);
+    const ir_op *from = ir_flow_control(&t->flow, op);
     bool matters = false;
     for (int r = 0; from && r < op->n_reg; r++)
         ir_walk(&op->reg[r], meets_others, NULL, &matters);
     if (!matters)
         return true;
     const char *what = op->kind == IR_FOR ? "the bounds of this loop" : "this condition";
+    const ir_param *param = ir_in(from, 0)->def->attr.param;
+    const ir_op *writer = ir_ptrmap_get(&t->writers, param);
     pkc_diag *d = pkc_diag_error(t->k->session, PKC_DIAG_ROLE_DEPENDENT, op->pos, what);
-    pkc_diag_note(d, from->pos, "it depends on this element of '%s', which the kernel writes",
-                  ir_in(from, 0)->def->attr.param->name);
+    pkc_diag_note(d, from->pos, "it depends on this element of '%s', which the kernel writes", param->name);
+    if (writer)
+        pkc_diag_note(d, writer->pos, "'%s' is written here", param->name);
     pkc_diag_help(d, "send the value through a pipe slot, or read it from a tensor that no operation of the "
                      "kernel writes");
     return true;
 }
 
-static void check_taint(ir_kernel *k)
+static void check_taint(taint *t)
 {
-    taint t = {.k = k};
-    ir_ptrmap_init(&t.from, k->arena);
-    do {
-        t.changed = false;
-        ir_walk(k->body, spread_op, NULL, &t);
-    } while (t.changed);
-    ir_walk(k->body, check_control, NULL, &t);
+    ir_walk(t->k->body, begin_taint, NULL, t);
+    ir_walk(t->k->body, check_control, NULL, t);
 }
 
 // ---- splitting -----------------------------------------------------------------------------------------
@@ -224,8 +178,11 @@ bool ir_pass_roles(ir_kernel *k, const ir_options *options)
     size_t errors = pkc_diag_count(k->session, PKC_SEVERITY_ERROR); // another kernel's stop nothing here
     for (int i = 0; i < k->n_params; i++)
         k->params[i].written |= k->params[i].clear;
-    ir_walk(k->body, mark_written, NULL, NULL);
-    check_taint(k);
+    taint t = {.k = k};
+    ir_flow_init(&t.flow, k->arena);
+    ir_ptrmap_init(&t.writers, k->arena);
+    ir_walk(k->body, mark_written, NULL, &t.writers);
+    check_taint(&t);
     for (ir_group *g = k->groups; g; g = g->next)
         for (ir_role *r = g->roles; r; r = r->next)
             ok &= split_role(k, g, r);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traces: what a body does to pipes, without the rest. The passes compare them (agree.c) and play them
-// (game.c).
+// Traces: what a body does to pipes, without the rest. The pass `agree` compares them (compare.c) and plays
+// them (game.c).
 #ifndef PKC_IR_TRACE_H
 #define PKC_IR_TRACE_H
 
@@ -13,13 +13,15 @@ typedef struct ir_trace ir_trace;
 struct ir_trace {
     ir_trace_kind kind;
     const ir_op *op;
-    pkc_str key;             // LOOP: lo, hi and step as text; IF: the condition
-    ir_norm trips;           // LOOP
-    ir_trace *inner, *other; // other: the else arm
+    pkc_str key;             // LOOP: trips, first value and step as text; IF: the condition
+    ir_norm norm;            // LOOP: trips; IF: the condition, of which `inner` is the arm where it holds
+    ir_trace *inner, *other; // other: the arm where it does not hold
     ir_trace *next;
 };
 
-/// The trace of a region: of one pipe, or of all with NULL. NULL: nothing touches them.
-ir_trace *ir_trace_of(ir_kernel *k, const ir_region *region, const ir_pipe *pipe);
+/// The trace of a region: what it does to all pipes. NULL: nothing.
+ir_trace *ir_trace_of(ir_norms *t, const ir_region *region);
+/// What is left of a trace for one pipe.
+ir_trace *ir_trace_for(ir_norms *t, const ir_trace *all, const ir_pipe *pipe);
 
 #endif
