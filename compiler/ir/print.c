@@ -48,6 +48,8 @@ static void print_float(pkc_buf *out, double f)
         pkc_buf_puts(out, f < 0 ? "-inf" : "inf");
     else if (f == floor(f) && fabs(f) < 1e15)
         pkc_buf_printf(out, "%.1f", f);
+    else if (f == floor(f) && fabs(f) < 1e17) // %g would leave the point out, and an integer be read
+        pkc_buf_printf(out, "%.16e", f);
     else
         pkc_buf_printf(out, "%.17g", f);
 }
@@ -242,7 +244,7 @@ static void print_plain(printer *p, const ir_op *op)
 
 static void print_op(printer *p, const ir_op *op)
 {
-    if (op->kind == IR_CONST && pkc_elem_in_scalar(op->out[0].type->elem))
+    if (op->kind == IR_CONST)
         return; // an immediate where it is used
     indent(p);
     print_results(p, op);
