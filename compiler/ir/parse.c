@@ -82,6 +82,8 @@ static ir_param_kind param_kind(ir_parser *p)
 static void parse_param(ir_parser *p)
 {
     ir_kernel *k = p->k;
+    if (k->body || k->groups) // ops and bodies point to parameters
+        ir_parse_expected(p, "parameters before everything else");
     ir_param *params = PKC_NEW_ARRAY(k->arena, ir_param, k->n_params + 1);
     if (k->n_params)
         memcpy(params, k->params, (size_t)k->n_params * sizeof *params);
@@ -141,7 +143,7 @@ static void parse_role(ir_parser *p)
     if (kind > IR_ROLE_WARPGROUPS)
         ir_parse_expected(p, "a kind of role");
     r->kind = (ir_role_kind)kind;
-    r->count = (int32_t)ir_parse_int(p);
+    r->count = (int32_t)ir_parse_int_in(p, 1, 64, "a number of warps or warpgroups");
     ir_parse_members(p, r, ir_role_members);
     ir_role **at = &r->group->roles;
     while (*at)
@@ -170,7 +172,7 @@ static void parse_pipe(ir_parser *p)
     pipe->pos = p->k->pos;
     pipe->name = ir_parse_symbol(p);
     ir_parse_need(p, "[");
-    pipe->slots = (int32_t)ir_parse_int(p);
+    pipe->slots = (int32_t)ir_parse_int_in(p, 1, 1 << 16, "a number of slots");
     ir_parse_need(p, "]");
     pipe->group = ir_parse_try(p, "group") ? ir_parse_find_group(p, ir_parse_symbol(p)) : last_group(p);
     if (ir_parse_try(p, "putter"))
@@ -230,6 +232,8 @@ static void parse_body(ir_parser *p)
             return;
         to = &r->body;
     }
+    if (*to)
+        ir_parse_expected(p, "one body for each role");
     *to = ir_region_new(p->k, 0, NULL);
     p->b.region = *to;
     ir_parse_need(p, "{");
@@ -294,6 +298,12 @@ static ir_kernel *parse_kernel(ir_parser *p)
     while (!p->failed && !ir_parse_try(p, "}"))
         if (!parse_declaration(p))
             ir_parse_expected(p, "a declaration or '}'");
+    pkc_buf why = {0};
+    if (!p->failed && !ir_verify(k, &why)) {
+        p->failed = true;
+        pkc_diag_error(p->session, PKC_DIAG_IR_INVALID, k->pos, pkc_buf_cstr(&why));
+    }
+    pkc_buf_free(&why);
     return k;
 }
 

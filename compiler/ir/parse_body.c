@@ -2,10 +2,11 @@
 // Operations of the text form.
 #include <string.h>
 
+#include "ir/fold.h"
 #include "ir/parse_impl.h"
 #include "support/vec.h"
 
-enum { MOST = 512 }; // results or operands of one op
+enum { MOST_NESTED = 200 }; // regions within each other: parsing recurses
 
 // ---- values --------------------------------------------------------------------------------------------
 
@@ -29,8 +30,20 @@ static pkc_str source_name(ir_parser *p, pkc_str name)
 
 static void define(ir_parser *p, pkc_str name, ir_value *v)
 {
+    if (ir_ptrmap_get(&p->values, name))
+        ir_parse_expected(p, "a name that no value has yet");
     v->name = source_name(p, name);
     ir_ptrmap_set(&p->values, name, v);
+}
+
+/// A number of its type; a float may be written as an integer.
+static ir_value *number(ir_parser *p, pkc_elem e, double f, bool whole, int64_t i)
+{
+    if (pkc_elem_class(e) == 'f')
+        return ir_build_float(&p->b, e, f);
+    if (!whole || ir_wrap(e, i) != i)
+        ir_parse_expected(p, "a number of its type");
+    return ir_build_int(&p->b, e, i);
 }
 
 /// An immediate: its type is written behind it, or i32, f32, bool by its form.
@@ -50,7 +63,7 @@ static ir_value *immediate(ir_parser *p)
         p->at++;
         e = ir_parse_elem(p);
     }
-    return pkc_elem_class(e) == 'f' ? ir_build_float(&p->b, e, f) : ir_build_int(&p->b, e, i);
+    return number(p, e, f, whole, i);
 }
 
 /// Operands stand on the line of their op.
@@ -81,10 +94,9 @@ static ir_value *operand(ir_parser *p)
 
 /// A statement's parts before it is built.
 typedef struct statement {
-    pkc_str names[MOST];
-    ir_value *in[MOST];
-    const ir_type *types[MOST];
-    int n_names, n_in, n_types;
+    PKC_VEC(pkc_str) names;
+    PKC_VEC(ir_value *) in;
+    PKC_VEC(const ir_type *) types;
     ir_op_kind kind;
     unsigned sub;
     ir_attr attr;
@@ -95,8 +107,8 @@ static void parse_operands(ir_parser *p, statement *s)
     if (!at_operand(p))
         return;
     do {
-        if (s->n_in < MOST)
-            s->in[s->n_in++] = operand(p);
+        ir_value *v = operand(p);
+        pkc_vec_push(p->k->arena, &s->in, v);
     } while (!p->failed && ir_parse_try(p, ","));
 }
 
@@ -105,8 +117,8 @@ static void parse_types(ir_parser *p, statement *s)
     if (!ir_parse_try(p, ":"))
         return;
     do {
-        if (s->n_types < MOST)
-            s->types[s->n_types++] = ir_parse_type(p);
+        const ir_type *t = ir_parse_type(p);
+        pkc_vec_push(p->k->arena, &s->types, t);
     } while (!p->failed && ir_parse_try(p, ","));
 }
 
@@ -139,8 +151,8 @@ static void parse_view(ir_parser *p, ir_attr *a)
     a->peer = ir_parse_try(p, "all") ? IR_PEER_ALL : ir_parse_try(p, "rank") ? IR_PEER_RANK : IR_PEER_OWN;
     if (a->peer == IR_PEER_OWN)
         ir_parse_need(p, "own");
-    a->row_axis = ir_parse_try(p, "rows") ? (int8_t)ir_parse_int(p) : -1;
-    a->col_axis = ir_parse_try(p, "cols") ? (int8_t)ir_parse_int(p) : -1;
+    a->row_axis = ir_parse_try(p, "rows") ? (int8_t)ir_parse_int_in(p, 0, IR_MAX_AXES - 1, "an axis") : -1;
+    a->col_axis = ir_parse_try(p, "cols") ? (int8_t)ir_parse_int_in(p, 0, IR_MAX_AXES - 1, "an axis") : -1;
     a->has_row_hi = ir_parse_try(p, "rowhi");
     a->has_col_hi = ir_parse_try(p, "colhi");
 }
@@ -216,45 +228,65 @@ static void parse_inner(ir_parser *p, ir_region *region)
     ir_builder old = p->b;
     p->b.region = region;
     p->b.before = NULL;
+    if (++p->nest > MOST_NESTED)
+        ir_parse_expected(p, "at most 200 regions within each other");
     ir_parse_region(p, region);
+    p->nest--;
     p->b = old;
 }
 
 static void define_results(ir_parser *p, const statement *s, ir_op *op)
 {
-    if (s->n_names != s->n_types)
+    if (s->names.len != s->types.len)
         ir_parse_expected(p, "as many types as results");
-    for (int i = 0; i < s->n_names && i < op->n_out; i++)
-        define(p, s->names[i], &op->out[i]);
+    for (size_t i = 0; i < s->names.len && i < op->n_out; i++)
+        define(p, s->names.data[i], &op->out[i]);
+}
+
+/// ops and regions count in 16 bits.
+static bool fits(ir_parser *p, size_t n)
+{
+    if (n > INT16_MAX)
+        ir_parse_expected(p, "at most 32767 operands or results");
+    return !p->failed;
+}
+
+typedef PKC_VEC(pkc_str) name_list;
+
+static void parse_carries(ir_parser *p, statement *s, name_list *names)
+{
+    if (!ir_parse_try(p, "carry"))
+        return;
+    ir_parse_need(p, "(");
+    do {
+        pkc_str name = value_name(p);
+        ir_parse_need(p, "=");
+        ir_value *first = operand(p);
+        pkc_vec_push(p->k->arena, names, name);
+        pkc_vec_push(p->k->arena, &s->in, first);
+    } while (!p->failed && ir_parse_try(p, ","));
+    ir_parse_need(p, ")");
 }
 
 static void parse_for(ir_parser *p, statement *s)
 {
-    pkc_str args[MOST];
-    int n = 0;
-    args[n++] = value_name(p);
+    name_list names = {0};
+    pkc_str variable = value_name(p);
+    pkc_vec_push(p->k->arena, &names, variable);
     ir_parse_need(p, "=");
     ir_value *lo = operand(p);
     ir_parse_need(p, "to");
     ir_value *hi = operand(p);
     ir_parse_need(p, "step");
     ir_value *step = operand(p);
-    if (ir_parse_try(p, "carry")) {
-        ir_parse_need(p, "(");
-        do {
-            args[n] = value_name(p);
-            ir_parse_need(p, "=");
-            s->in[n++ - 1] = operand(p);
-        } while (!p->failed && n < MOST && ir_parse_try(p, ","));
-        ir_parse_need(p, ")");
-    }
+    parse_carries(p, s, &names);
     parse_types(p, s);
     parse_location(p);
-    if (p->failed)
+    if (!fits(p, names.len))
         return;
-    ir_op *op = ir_build_for(&p->b, lo, hi, step, n - 1, s->in);
-    for (int i = 0; i < n; i++)
-        define(p, args[i], &op->reg[0].args[i]);
+    ir_op *op = ir_build_for(&p->b, lo, hi, step, (int)s->in.len, s->in.data);
+    for (size_t i = 0; i < names.len; i++)
+        define(p, names.data[i], &op->reg[0].args[i]);
     ir_parse_need(p, "{");
     parse_inner(p, &op->reg[0]);
     define_results(p, s, op);
@@ -263,20 +295,23 @@ static void parse_for(ir_parser *p, statement *s)
 /// `(%a: type, ..)` before a region.
 static void parse_args(ir_parser *p, ir_region *region)
 {
-    pkc_str names[MOST];
-    const ir_type *types[MOST];
-    int n = 0;
+    name_list names = {0};
+    PKC_VEC(const ir_type *) types = {0};
     if (ir_parse_try(p, "(")) {
         do {
-            names[n] = value_name(p);
+            pkc_str name = value_name(p);
             ir_parse_need(p, ":");
-            types[n++] = ir_parse_type(p);
-        } while (!p->failed && n < MOST && ir_parse_try(p, ","));
+            const ir_type *t = ir_parse_type(p);
+            pkc_vec_push(p->k->arena, &names, name);
+            pkc_vec_push(p->k->arena, &types, t);
+        } while (!p->failed && ir_parse_try(p, ","));
         ir_parse_need(p, ")");
     }
-    ir_region_args(p->k, region, n, types);
-    for (int i = 0; i < n; i++)
-        define(p, names[i], &region->args[i]);
+    if (!fits(p, names.len))
+        return;
+    ir_region_args(p->k, region, (int)names.len, types.data);
+    for (size_t i = 0; i < names.len; i++)
+        define(p, names.data[i], &region->args[i]);
 }
 
 static void parse_plain(ir_parser *p, statement *s)
@@ -285,9 +320,10 @@ static void parse_plain(ir_parser *p, statement *s)
     parse_operands(p, s);
     parse_types(p, s);
     parse_location(p);
-    if (p->failed)
+    if (!fits(p, s->in.len) || !fits(p, s->types.len))
         return;
-    ir_op *op = ir_build(&p->b, s->kind, s->sub, s->n_in, s->in, s->n_types, s->types, ir_op_n_reg(s->kind));
+    ir_op *op = ir_build(&p->b, s->kind, s->sub, (int)s->in.len, s->in.data, (int)s->types.len, s->types.data,
+                         ir_op_n_reg(s->kind));
     op->attr = s->attr;
     for (int r = 0; r < op->n_reg && !p->failed; r++) {
         if (r)
@@ -301,28 +337,27 @@ static void parse_plain(ir_parser *p, statement *s)
 
 static void parse_statement(ir_parser *p)
 {
-    statement *s = PKC_NEW(&p->session->arena, statement);
+    statement s = {0};
     ir_parse_skip(p);
     uint32_t begin = (uint32_t)(p->at - p->file->text);
     if (*p->at == '%') {
         do {
-            if (s->n_names < MOST)
-                s->names[s->n_names++] = value_name(p);
+            pkc_str name = value_name(p);
+            pkc_vec_push(p->k->arena, &s.names, name);
         } while (!p->failed && ir_parse_try(p, ","));
         ir_parse_need(p, "=");
     }
     const char *start = p->at;
     pkc_str word = ir_parse_word(p, "an operation");
     p->b.pos = (pkc_span){p->file, begin, (uint32_t)(p->at - p->file->text)};
-    if (p->failed || !find_op(word, s)) {
+    if (p->failed || !find_op(word, &s)) {
         p->at = start;
         ir_parse_expected(p, "an operation");
-        return;
+    } else if (s.kind == IR_FOR) {
+        parse_for(p, &s);
+    } else {
+        parse_plain(p, &s);
     }
-    if (s->kind == IR_FOR)
-        parse_for(p, s);
-    else
-        parse_plain(p, s);
 }
 
 void ir_parse_region(ir_parser *p, ir_region *region)

@@ -14,6 +14,7 @@ typedef struct ir_parser {
     const pkc_file *file;
     const char *at;
     bool failed;
+    int nest; // regions that are open
     ir_kernel *k;
     ir_builder b;
     ir_ptrmap values; // interned name -> value
@@ -29,6 +30,7 @@ pkc_str ir_parse_try_word(ir_parser *p);
 pkc_str ir_parse_word(ir_parser *p, const char *what);
 pkc_str ir_parse_symbol(ir_parser *p); // @name, "" for @_
 int64_t ir_parse_int(ir_parser *p);
+int64_t ir_parse_int_in(ir_parser *p, int64_t least, int64_t most, const char *what);
 bool ir_parse_try_double(ir_parser *p, double *out, bool *whole, int64_t *integer);
 pkc_str ir_parse_string(ir_parser *p);
 const ir_hx *ir_parse_hx(ir_parser *p);

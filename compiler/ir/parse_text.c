@@ -3,10 +3,16 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ir/parse_impl.h"
+
+enum {
+    MOST_SIDE = 1 << 20, // of a tile: far more than fits, and products stay within 64 bits
+    MOST_NESTED = 200    // operators of a host expression: parsing recurses
+};
 
 void ir_parse_expected(ir_parser *p, const char *what)
 {
@@ -94,6 +100,18 @@ int64_t ir_parse_int(ir_parser *p)
     return v;
 }
 
+int64_t ir_parse_int_in(ir_parser *p, int64_t least, int64_t most, const char *what)
+{
+    ir_parse_skip(p);
+    const char *start = p->at;
+    int64_t v = ir_parse_int(p);
+    if (!p->failed && v >= least && v <= most)
+        return v;
+    p->at = start;
+    ir_parse_expected(p, what);
+    return least;
+}
+
 bool ir_parse_try_double(ir_parser *p, double *out, bool *whole, int64_t *integer)
 {
     char *end, *int_end;
@@ -104,10 +122,32 @@ bool ir_parse_try_double(ir_parser *p, double *out, bool *whole, int64_t *intege
                        strncmp(p->at + sign, "nan", 3) == 0))
         return false;
     *out = strtod(p->at, &end);
+    errno = 0;
     *integer = strtoll(p->at, &int_end, 10);
-    *whole = end == int_end;
+    *whole = end == int_end && errno == 0;
     p->at = end;
     return true;
+}
+
+/// The character behind a backslash, as pkc_buf_json writes it.
+static char unescaped(char c)
+{
+    return c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : c;
+}
+
+static void parse_escape(ir_parser *p, pkc_buf *text)
+{
+    unsigned code;
+    char c = p->at[1];
+    if (c == 'u' && sscanf(p->at + 2, "%4x", &code) == 1 && code > 0 && code < 0x80) {
+        pkc_buf_putc(text, (char)code);
+        p->at += 6;
+    } else if (c && strchr("\"\\/ntr", c)) {
+        pkc_buf_putc(text, unescaped(c));
+        p->at += 2;
+    } else {
+        ir_parse_expected(p, "an escape of JSON below \\u0080");
+    }
 }
 
 pkc_str ir_parse_string(ir_parser *p)
@@ -115,8 +155,10 @@ pkc_str ir_parse_string(ir_parser *p)
     pkc_buf text = {0};
     ir_parse_need(p, "\"");
     while (!p->failed && *p->at && *p->at != '"') {
-        p->at += p->at[0] == '\\' && p->at[1];
-        pkc_buf_putc(&text, *p->at++);
+        if (*p->at == '\\')
+            parse_escape(p, &text);
+        else
+            pkc_buf_putc(&text, *p->at++);
     }
     ir_parse_need(p, "\"");
     pkc_str s = pkc_session_str(p->session, pkc_buf_cstr(&text));
@@ -150,10 +192,22 @@ static const ir_hx *hx_leaf(ir_parser *p, ir_hx_op op)
     return ir_hx_stride(a, name, (int)ir_parse_int(p));
 }
 
+static const ir_hx *hx_operator(ir_parser *p, ir_hx_op op)
+{
+    ir_parse_need(p, ",");
+    const ir_hx *a = ir_parse_hx(p);
+    if (hx_rows[op].arity == 1)
+        return ir_hx_not(p->k->arena, a);
+    ir_parse_need(p, ",");
+    return ir_hx_bin(p->k->arena, op, a, ir_parse_hx(p));
+}
+
 const ir_hx *ir_parse_hx(ir_parser *p)
 {
     if (!ir_parse_try(p, "["))
         return ir_hx_const(p->k->arena, ir_parse_int(p));
+    if (p->nest == MOST_NESTED)
+        ir_parse_expected(p, "at most 200 operators within each other");
     pkc_str name = ir_parse_string(p);
     int op = 1; // CONST is written as a number
     while (op < IR_HX_COUNT && strcmp(hx_rows[op].text, name) != 0)
@@ -162,17 +216,9 @@ const ir_hx *ir_parse_hx(ir_parser *p)
         ir_parse_expected(p, "an operator of host expressions");
         return ir_hx_const(p->k->arena, 0);
     }
-    const ir_hx *x;
-    if (hx_rows[op].arity == 0) {
-        x = hx_leaf(p, (ir_hx_op)op);
-    } else {
-        ir_parse_need(p, ",");
-        const ir_hx *a = ir_parse_hx(p);
-        if (hx_rows[op].arity == 2)
-            ir_parse_need(p, ",");
-        x = hx_rows[op].arity == 1 ? ir_hx_not(p->k->arena, a)
-                                   : ir_hx_bin(p->k->arena, (ir_hx_op)op, a, ir_parse_hx(p));
-    }
+    p->nest++;
+    const ir_hx *x = hx_rows[op].arity == 0 ? hx_leaf(p, (ir_hx_op)op) : hx_operator(p, (ir_hx_op)op);
+    p->nest--;
     ir_parse_need(p, "]");
     return x;
 }
@@ -194,9 +240,9 @@ pkc_elem ir_parse_elem(ir_parser *p)
 void ir_parse_shape(ir_parser *p, int32_t *rows, int32_t *cols)
 {
     ir_parse_need(p, "[");
-    *rows = (int32_t)ir_parse_int(p);
+    *rows = (int32_t)ir_parse_int_in(p, 1, MOST_SIDE, "a number of rows");
     ir_parse_need(p, ",");
-    *cols = (int32_t)ir_parse_int(p);
+    *cols = (int32_t)ir_parse_int_in(p, 1, MOST_SIDE, "a number of columns");
     ir_parse_need(p, "]");
 }
 
@@ -234,7 +280,7 @@ static ir_dist parse_dist(ir_parser *p)
         if (ir_parse_try(p, ir_dist_base_text((ir_dist_base)b))) {
             d.base = (ir_dist_base)b;
             if (ir_parse_try(p, "(")) {
-                d.w = (uint16_t)ir_parse_int(p);
+                d.w = (uint16_t)ir_parse_int_in(p, 1, 32, "a number of warps or warpgroups");
                 ir_parse_need(p, ")");
             }
             return d;
