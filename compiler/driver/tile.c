@@ -79,6 +79,13 @@ static bool run_given(pkc_job *job, ir_kernel *kernel, const ir_options *options
         ir_pass pass;
         if (!find_pass(settings->passes.data[i], &pass))
             continue; // lower: done
+        const char *lacks = ir_pass_lacks(kernel, pass);
+        if (lacks) {
+            const char *why = pkc_arena_printf(&job->session->arena, "the pass '%s' needs %s",
+                                               settings->passes.data[i], lacks);
+            pkc_diag_error(job->session, PKC_DIAG_IR_INVALID, kernel->pos, why);
+            return false;
+        }
         if (!run[pass](kernel, options))
             return false;
         dump(job, kernel, settings->passes.data[i]);

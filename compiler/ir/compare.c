@@ -5,10 +5,17 @@
 
 #include "ir/agree.h"
 
+static bool same(const ir_trace *a, const ir_trace *b);
+
+static bool same_node(const ir_trace *a, const ir_trace *b)
+{
+    return a->kind == b->kind && a->key == b->key && same(a->inner, b->inner) && same(a->other, b->other);
+}
+
 static bool same(const ir_trace *a, const ir_trace *b)
 {
     for (; a && b; a = a->next, b = b->next)
-        if (a->kind != b->kind || a->key != b->key || !same(a->inner, b->inner) || !same(a->other, b->other))
+        if (!same_node(a, b))
             return false;
     return !a && !b;
 }
@@ -44,7 +51,10 @@ static const ir_hx *host_trips(ir_norms *t, const ir_op *loop)
     if (!lo || !hi || !step)
         return NULL;
     const ir_hx *trips = ir_hx_bin(arena, IR_HX_CDIV, ir_hx_bin(arena, IR_HX_SUB, hi, lo), step);
-    return natural(trips) ? trips : ir_hx_bin(arena, IR_HX_MAX, trips, ir_hx_const(arena, 0));
+    ir_norm span = ir_norm_add(t, ir_norm_of(t, ir_in(loop, 1)), ir_norm_of(t, ir_in(loop, 0)), -1);
+    return ir_norm_least(span) >= 0 || natural(trips)
+               ? trips
+               : ir_hx_bin(arena, IR_HX_MAX, trips, ir_hx_const(arena, 0));
 }
 
 static int depth_of(const ir_op *loop)
@@ -109,7 +119,7 @@ static count count_all(ir_norms *t, const ir_trace *trace)
 }
 
 /// Into loops and branches that both traces share as their only part: the counts are compared inside them.
-static void descend(const ir_trace **a, const ir_trace **b)
+static void descend(ir_trace **a, ir_trace **b)
 {
     while (*a && *b && !(*a)->next && !(*b)->next && (*a)->kind == (*b)->kind && (*a)->kind != IR_TRACE_USE &&
            (*a)->key == (*b)->key && (!(*a)->inner == !(*b)->inner) && !((*a)->inner && (*a)->other) &&
@@ -118,6 +128,30 @@ static void descend(const ir_trace **a, const ir_trace **b)
         *a = inner ? (*a)->inner : (*a)->other;
         *b = inner ? (*b)->inner : (*b)->other;
     }
+}
+
+static size_t length(const ir_trace *t)
+{
+    size_t n = 0;
+    for (; t; t = t->next)
+        n++;
+    return n;
+}
+
+/// Takes the parts away with which both begin, and with which both end.
+static void strip(ir_norms *t, ir_trace **a, ir_trace **b)
+{
+    for (; *a && *b && same_node(*a, *b); *a = (*a)->next)
+        *b = (*b)->next;
+    size_t n = length(*a), m = length(*b);
+    ir_trace ***at = PKC_NEW_ARRAY(t->k->arena, ir_trace **, n + 1),
+             ***bt = PKC_NEW_ARRAY(t->k->arena, ir_trace **, m + 1);
+    for (size_t i = 0; i < n; i++)
+        at[i] = i ? &(*at[i - 1])->next : a;
+    for (size_t i = 0; i < m; i++)
+        bt[i] = i ? &(*bt[i - 1])->next : b;
+    for (; n && m && same_node(*at[n - 1], *bt[m - 1]); n--, m--)
+        *at[n - 1] = *bt[m - 1] = NULL;
 }
 
 // ---- judging -------------------------------------------------------------------------------------------
@@ -156,7 +190,7 @@ typedef struct pair {
     ir_norms *t;
     const ir_pipe *pipe;
     const ir_role *putter, *getter;
-    const ir_trace *puts, *gets;
+    ir_trace *puts, *gets;
     count put, get;
 } pair;
 
@@ -220,6 +254,16 @@ static void require_equal(const pair *p)
     *at = r;
 }
 
+/// Where the whole cannot be counted: whether what is left beside the parts that both share can, and is
+/// equal.
+static bool rest_agrees(const pair *p)
+{
+    ir_trace *puts = p->puts, *gets = p->gets;
+    strip(p->t, &puts, &gets);
+    count put = count_all(p->t, puts), get = count_all(p->t, gets);
+    return put.known && get.known && ir_norm_equal(put.norm, get.norm);
+}
+
 void ir_agree_pair(ir_norms *t, const ir_pipe *pipe, const ir_agent *putter, const ir_agent *getter)
 {
     pair p = {t,
@@ -237,7 +281,7 @@ void ir_agree_pair(ir_norms *t, const ir_pipe *pipe, const ir_agent *putter, con
     p.put = count_all(t, p.puts);
     p.get = count_all(t, p.gets);
     bool known = p.put.known && p.get.known, host = known && p.put.host && p.get.host;
-    if (known && ir_norm_equal(p.put.norm, p.get.norm))
+    if (known ? ir_norm_equal(p.put.norm, p.get.norm) : rest_agrees(&p))
         return;
     bool differ = known && ir_norm_is_const(ir_norm_add(t, p.put.norm, p.get.norm, -1), &difference);
     if (differ || (host && differ_everywhere(p.put.host, p.get.host)))

@@ -137,6 +137,8 @@ static bool agrees(game *g)
     return true;
 }
 
+static bool ends_with(const game *g, const ir_pipe *wider, int slots);
+
 // ---- reporting -----------------------------------------------------------------------------------------
 
 static const ir_event *stands_at(const process *p)
@@ -151,28 +153,23 @@ static const char *wait_words(const game *g, const process *p)
                             e->kind == IR_EVENT_TAKE_FREE ? "free" : "filled", e->op->attr.pipe->name);
 }
 
-/// The least number of slots with which some full pipe lets this play end; help for the reader.
+/// The least number of slots with which some full pipe lets every play end; help for the reader.
 static void advise(game *g, pkc_diag *d)
 {
-    enum { MOST_MORE = 8 };
-    PKC_VEC(int) full = {0};
+    enum { MOST_MORE = 4 };
+    PKC_VEC(const ir_pipe *) full = {0};
     for (size_t i = 0; i < g->processes.len; i++) {
         const ir_event *e = stands_at(&g->processes.data[i]);
         if (e && e->kind == IR_EVENT_TAKE_FREE)
-            pkc_vec_push(g->k->arena, &full, e->pipe);
+            pkc_vec_push(g->k->arena, &full, e->op->attr.pipe);
     }
     for (int more = 1; more <= MOST_MORE; more++)
-        for (size_t i = 0; i < full.len; i++) {
-            putting *p = &g->puts[full.data[i]];
-            p->slots += more;
-            bool ends = run(g);
-            p->slots -= more;
-            if (ends) {
-                pkc_diag_help(d, "put and get in another order, or give '%s' %d slots", p->pipe->name,
-                              p->slots + more);
+        for (size_t i = 0; i < full.len; i++)
+            if (ends_with(g, full.data[i], full.data[i]->slots + more)) {
+                pkc_diag_help(d, "put and get in another order, or give '%s' %d slots", full.data[i]->name,
+                              full.data[i]->slots + more);
                 return;
             }
-        }
     pkc_diag_help(d, "let all roles put and get in the same order");
 }
 
@@ -200,8 +197,8 @@ static void report(game *g)
 
 // ---- the game ------------------------------------------------------------------------------------------
 
-/// Plays one combination. False: it stopped, and was reported.
-static bool play(game *g)
+/// Plays one combination. False: it stopped, and was reported where that is wanted.
+static bool play(game *g, bool quiet)
 {
     pkc_arena arena;
     pkc_arena_init(&arena);
@@ -213,7 +210,7 @@ static bool play(game *g)
         g->v.work -= (int64_t)p->events.len;
     }
     bool stopped = whole && agrees(g) && !run(g);
-    if (stopped)
+    if (stopped && !quiet)
         report(g);
     pkc_arena_free(&arena);
     return !stopped;
@@ -229,36 +226,58 @@ static void note_getters(game *g, const ir_trace *t, size_t who)
     }
 }
 
-static void set_pipes(game *g)
+/// A fresh game over all pipes; `wider`, where there is one, with other slots than it has.
+static void set_up(game *g, const ir_pipe *wider, int slots)
 {
+    ir_norms *norms = g->v.norms;
+    g->v = (ir_valuation){.norms = norms, .most_slots = 1, .work = MOST_WORK};
+    ir_ptrmap_init(&g->v.place, g->k->arena);
+    ir_ptrmap_init(&g->v.pipes, g->k->arena);
+    g->n_pipes = 0;
     for (const ir_pipe *p = g->k->pipes; p; p = p->next)
         g->n_pipes++;
     g->puts = PKC_NEW_ARRAY(g->k->arena, putting, g->n_pipes + 1);
     g->gets = PKC_NEW_ARRAY(g->k->arena, getting, (size_t)g->n_pipes * g->processes.len + 1);
     int i = 0;
     for (const ir_pipe *p = g->k->pipes; p; p = p->next) {
-        g->puts[i++] = (putting){.pipe = p, .slots = p->slots};
+        int s = p == wider ? slots : p->slots;
+        g->puts[i++] = (putting){.pipe = p, .slots = s};
         ir_ptrmap_set(&g->v.pipes, p, (void *)(intptr_t)i);
-        g->v.most_slots = p->slots > g->v.most_slots ? p->slots : g->v.most_slots;
+        g->v.most_slots = s > g->v.most_slots ? s : g->v.most_slots;
     }
+    for (size_t j = 0; j < g->processes.len; j++) {
+        note_getters(g, g->processes.data[j].trace, j);
+        ir_valuation_watch(&g->v, g->processes.data[j].trace);
+    }
+}
+
+static bool play_all(game *g, bool quiet)
+{
+    for (uint32_t i = 0; ir_valuation_next(&g->v, i); i++)
+        if (!play(g, quiet))
+            return false;
+    return true;
+}
+
+/// Whether all plays would end if the pipe had that many slots.
+static bool ends_with(const game *g, const ir_pipe *wider, int slots)
+{
+    game other = {.k = g->k, .v = {.norms = g->v.norms}};
+    for (size_t i = 0; i < g->processes.len; i++) {
+        process p = {.role = g->processes.data[i].role, .trace = g->processes.data[i].trace};
+        pkc_vec_push(g->k->arena, &other.processes, p);
+    }
+    set_up(&other, wider, slots);
+    return play_all(&other, true);
 }
 
 bool ir_game(ir_norms *t, const ir_agent *agents, int n)
 {
-    game g = {.k = t->k, .v = {.norms = t, .most_slots = 1, .work = MOST_WORK}};
-    ir_ptrmap_init(&g.v.place, t->k->arena);
-    ir_ptrmap_init(&g.v.pipes, t->k->arena);
+    game g = {.k = t->k, .v = {.norms = t}};
     for (int i = 0; i < n; i++)
         if (agents[i].trace)
             pkc_vec_push(t->k->arena, &g.processes,
                          ((process){.role = agents[i].role, .trace = agents[i].trace}));
-    set_pipes(&g);
-    for (size_t i = 0; i < g.processes.len; i++) {
-        note_getters(&g, g.processes.data[i].trace, i);
-        ir_valuation_watch(&g.v, g.processes.data[i].trace);
-    }
-    for (uint32_t i = 0; ir_valuation_next(&g.v, i); i++)
-        if (!play(&g))
-            return false;
-    return true;
+    set_up(&g, NULL, 0);
+    return play_all(&g, false);
 }

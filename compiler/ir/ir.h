@@ -460,6 +460,8 @@ typedef struct ir_options {
 #include "ir/passes.def"
 #undef IR_PASS
 const char *ir_pass_name(ir_pass pass);
+/// What the pass needs and a kernel that was read as text lacks; NULL: nothing.
+const char *ir_pass_lacks(const ir_kernel *k, ir_pass pass);
 /// Runs the passes in order up to and with `last`, the verifier after each in debug builds. False:
 /// diagnostics were given.
 bool ir_run_passes(ir_kernel *k, const ir_options *options, ir_pass last,

@@ -117,13 +117,27 @@ static void op_words(const ir_atom *a, int nest, pkc_buf *out)
     }
 }
 
-static void leaf_words(const ir_value *v, pkc_buf *out)
+/// `A[i, j]`, `A@r[i, j]`: an element, by its view's coordinates.
+static void element_words(const ir_atom *view, int nest, pkc_buf *out)
 {
-    const ir_op *op = v ? v->def : NULL;
-    const ir_op *view = op && op->kind == IR_ELEM ? ir_in(op, 0)->def : NULL;
-    if (v && v->name)
-        pkc_buf_puts(out, v->name);
-    else if (op && op->kind == IR_DIM)
+    const ir_attr *a = &view->value->def->attr;
+    int i = 0;
+    pkc_buf_puts(out, a->param->name);
+    if (a->peer == IR_PEER_RANK) {
+        pkc_buf_putc(out, '@');
+        operand_words(view->args[i++], nest, out);
+    }
+    for (int first = i; i < view->n; i++) {
+        pkc_buf_puts(out, i == first ? "[" : ", ");
+        sum_words(view->args[i], nest, out);
+    }
+    pkc_buf_putc(out, ']');
+}
+
+static void leaf_words(const ir_atom *a, int nest, pkc_buf *out)
+{
+    const ir_op *op = a->value ? a->value->def : NULL;
+    if (op && op->kind == IR_DIM)
         pkc_buf_puts(out, op->attr.name);
     else if (op && op->kind == IR_CONST)
         pkc_buf_printf(out, "%g", op->attr.f);
@@ -131,8 +145,8 @@ static void leaf_words(const ir_value *v, pkc_buf *out)
         pkc_buf_puts(out, op->attr.param->name);
     else if (op && op->kind == IR_READ)
         pkc_buf_puts(out, ir_sub_text(op->kind, op->sub));
-    else if (view && view->attr.param)
-        pkc_buf_printf(out, "%s[..]", view->attr.param->name);
+    else if (op && op->kind == IR_ELEM && a->n == 1)
+        element_words(a->args[0].terms[0].atoms[0], nest, out);
     else
         pkc_buf_puts(out, "..");
 }
@@ -156,7 +170,7 @@ static void atom_words(const ir_atom *a, int nest, pkc_buf *out)
     } else if (a->kind == IR_ATOM_TRIPS) {
         call_words("cdiv", a, nest - 1, out);
     } else {
-        leaf_words(a->value, out);
+        leaf_words(a, nest - 1, out);
     }
 }
 

@@ -69,7 +69,7 @@ static bool check_control(ir_op *op, void *user)
         ir_walk(&op->reg[r], meets_others, NULL, &matters);
     if (!matters)
         return true;
-    const char *what = op->kind == IR_FOR ? "the bounds of this loop" : "this condition";
+    const char *what = op->kind == IR_FOR ? "the count of this loop" : "this condition";
     const ir_param *param = ir_in(from, 0)->def->attr.param;
     const ir_op *writer = ir_ptrmap_get(&t->writers, param);
     pkc_diag *d = pkc_diag_error(t->k->session, PKC_DIAG_ROLE_DEPENDENT, op->pos, what);

@@ -109,6 +109,16 @@ static void check_carries(ir_verifier *v, const ir_op *op)
             ir_verify_fail(v, op, "a carry changes its type");
 }
 
+/// Once the pipe's putter is known it alone puts, and it gets nothing.
+static void check_ends(ir_verifier *v, const ir_op *op)
+{
+    bool put = op->kind == IR_PUT || (op->kind == IR_PST && op->sub == IR_END_PUT);
+    bool get = op->kind == IR_GET || (op->kind == IR_PST && op->sub == IR_END_GET);
+    const ir_role *putter = put || get ? op->attr.pipe->putter : NULL;
+    if (putter && v->role && put != (putter == v->role))
+        ir_verify_fail(v, op, put ? "it is not the pipe's putter" : "the pipe's putter gets nothing");
+}
+
 static bool has_register_tile(const ir_op *op)
 {
     for (int i = 0; i < op->n_in; i++)
@@ -142,6 +152,8 @@ static void check_op(ir_verifier *v, const ir_op *op)
     if (v->ok)
         check_carries(v, op);
     if (v->ok)
+        check_ends(v, op);
+    if (v->ok)
         ir_verify_types(v, op);
     for (int r = 0; r < op->n_reg && v->ok; r++)
         check_region(v, &op->reg[r]);
@@ -166,6 +178,18 @@ static void check_region(ir_verifier *v, const ir_region *region)
     }
 }
 
+/// Either all roles share one body, or each has its own.
+static void check_bodies(ir_verifier *v)
+{
+    for (const ir_group *g = v->k->groups; g; g = g->next)
+        for (const ir_role *r = g->roles; r; r = r->next) {
+            if (v->ok && !r->body == !v->k->body)
+                pkc_buf_printf(v->why, "kernel %s: role %s has %s", v->k->name, r->name,
+                               r->body ? "a body beside the one for all" : "no body");
+            v->ok = v->ok && !r->body != !v->k->body;
+        }
+}
+
 bool ir_verify(const ir_kernel *k, pkc_buf *why)
 {
     ir_verifier v = {.k = k, .why = why, .ok = true};
@@ -179,6 +203,7 @@ bool ir_verify(const ir_kernel *k, pkc_buf *why)
             if (r->body)
                 check_region(&v, r->body);
         }
+    check_bodies(&v);
     for (size_t i = 0; i < v.values.len && v.ok; i++)
         check_uses(&v, v.values.data[i]);
     pkc_arena_free(&v.arena);
