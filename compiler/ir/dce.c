@@ -36,10 +36,13 @@ static void need_op(dce *d, ir_op *op)
     }
 }
 
+/// Reads are no effect, and what a reduction or a change of distribution does in scratch memory only serves
+/// its result.
 static bool has_effect(const ir_op *op)
 {
+    bool scratch = op->kind == IR_CRED || op->kind == IR_REDIST;
     return (ir_op_effects(op->kind) & ~(unsigned)IR_RD_GLOB & ~(unsigned)IR_RD_SH) != 0 && op->n_reg == 0 &&
-           op->kind != IR_BULK_COMMIT;
+           !scratch;
 }
 
 static bool mark_effects(ir_op *op, void *user)
