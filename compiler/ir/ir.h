@@ -273,6 +273,7 @@ struct ir_group {
     ir_role *roles;
     pkc_span pos;
     int index;
+    int keeper_warp; // place: -1: no keeper
     ir_group *next;
 };
 
@@ -293,8 +294,8 @@ typedef struct ir_const {
 typedef struct ir_placement {
     int threads;     // of a CTA
     int entry_regs;  // registers a thread at entry (64K / threads, rounded down to 8), 0: no setmaxnreg
-    int helper_regs; // what warps outside the warpgroup roles lower themselves to (keeper and idle warps too)
-    int keeper_warp; // -1: no keeper
+    int helper_regs; // what warps outside the warpgroup roles lower themselves to (keepers and idle warps
+                     // too)
     int64_t smem;    // dynamic shared memory in bytes
     int64_t scratch; // offset, -1: none
     int64_t scratch_bytes;

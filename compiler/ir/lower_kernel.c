@@ -254,7 +254,7 @@ static void lower_require(lower *l, const pkc_stmt *s)
 static ir_group *add_group(lower *l, pkc_str name, const ir_hx *count, pkc_span pos)
 {
     ir_group *g = PKC_NEW(l->k->arena, ir_group);
-    *g = (ir_group){.name = name, .count = count, .pos = pos};
+    *g = (ir_group){.name = name, .count = count, .pos = pos, .keeper_warp = -1};
     ir_group **at = &l->k->groups;
     for (; *at; at = &(*at)->next)
         g->index++;

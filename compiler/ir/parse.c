@@ -107,7 +107,7 @@ static void parse_param(ir_parser *p)
 static ir_group *add_group(ir_parser *p, pkc_str name, const ir_hx *count)
 {
     ir_group *g = PKC_NEW(p->k->arena, ir_group);
-    *g = (ir_group){.name = name, .count = count, .pos = p->k->pos};
+    *g = (ir_group){.name = name, .count = count, .pos = p->k->pos, .keeper_warp = -1};
     ir_group **at = &p->k->groups;
     for (; *at; at = &(*at)->next)
         g->index++;
@@ -118,7 +118,8 @@ static ir_group *add_group(ir_parser *p, pkc_str name, const ir_hx *count)
 static void parse_group(ir_parser *p)
 {
     pkc_str name = ir_parse_symbol(p);
-    add_group(p, name, ir_parse_hx(p));
+    ir_group *g = add_group(p, name, ir_parse_hx(p));
+    ir_parse_members(p, g, ir_group_members);
 }
 
 static ir_group *last_group(ir_parser *p)

@@ -203,6 +203,7 @@ static void place_warps(placer *s, ir_group *group)
     for (ir_role *r = group->roles; r != NULL; r = r->next)
         if (ir_role_warpgroups(r) > 0)
             wg = place_role(r, wg, regs.moves ? regs.consumer : 0);
+    group->keeper_warp = ir_plan_keeper(k, group);
     if (regs.moves) {
         k->place.entry_regs = regs.entry;
         k->place.helper_regs = regs.helper;
@@ -223,7 +224,7 @@ static void place_named(placer *s, ir_group *group)
 bool ir_pass_place(ir_kernel *k, const ir_options *options)
 {
     placer s = {.k = k, .options = options, .ok = true};
-    k->place = (ir_placement){.scratch = -1, .keeper_warp = ir_plan_keeper(k), .threads = ir_plan_threads(k)};
+    k->place = (ir_placement){.scratch = -1, .threads = ir_plan_threads(k)};
     place_tiles(&s);
     place_barriers(&s);
     place_scratch(&s);

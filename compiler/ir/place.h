@@ -35,10 +35,9 @@ typedef struct ir_warp_plan {
 } ir_warp_plan;
 ir_warp_plan ir_plan_warps(const ir_kernel *k, const ir_group *group);
 
-/// The keeper's warp: one number in all groups, the first that no role of any group has; -1 where there is
-/// none.
-int ir_plan_keeper(const ir_kernel *k);
-/// Threads of a CTA: those of the largest group, the keeper included.
+/// The keeper's warp in the group, after the helper roles; -1 where there is none.
+int ir_plan_keeper(const ir_kernel *k, const ir_group *group);
+/// Threads of a CTA: those of the largest group, its keeper included.
 int ir_plan_threads(const ir_kernel *k);
 
 /// Registers a thread: at entry, of helpers and of warpgroup roles. `moves`: setmaxnreg makes the difference.

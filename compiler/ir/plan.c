@@ -55,34 +55,19 @@ static int round_down(int regs)
     return regs > IR_REGS_MAX ? IR_REGS_MAX : regs;
 }
 
-static bool keeper_fits(const ir_kernel *k, int warp)
+int ir_plan_keeper(const ir_kernel *k, const ir_group *group)
 {
-    for (const ir_group *g = k->groups; g != NULL; g = g->next) {
-        ir_warp_plan plan = ir_plan_warps(k, g);
-        if (warp < plan.helpers - 1 || (warp >= plan.first_wg && warp < plan.warps && plan.warpgroups > 0))
-            return false;
-    }
-    return true;
-}
-
-int ir_plan_keeper(const ir_kernel *k)
-{
-    if (!ir_kernel_needs_keeper(k))
-        return -1;
-    int warp = 0;
-    while (!keeper_fits(k, warp))
-        warp++;
-    return warp;
+    return ir_kernel_needs_keeper(k) ? ir_plan_warps(k, group).helpers - 1 : -1;
 }
 
 int ir_plan_threads(const ir_kernel *k)
 {
-    int most = ir_plan_keeper(k) + 1;
+    int most = 1;
     for (const ir_group *g = k->groups; g != NULL; g = g->next) {
         int warps = ir_plan_warps(k, g).warps;
         most = warps > most ? warps : most;
     }
-    return 32 * (most > 0 ? most : 1);
+    return 32 * most;
 }
 
 ir_reg_plan ir_plan_regs(const ir_kernel *k, const ir_group *group, int regs_per_sm)

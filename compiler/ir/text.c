@@ -34,11 +34,15 @@ const ir_member ir_role_members[] = {
     MEMBER(ir_role, ring, INT64, 0),
     END,
 };
+const ir_member ir_group_members[] = {MEMBER(ir_group, keeper_warp, INT, -1), END};
 const ir_member ir_place_members[] = {
-    MEMBER(ir_placement, threads, INT, 0),         MEMBER(ir_placement, entry_regs, INT, 0),
-    MEMBER(ir_placement, helper_regs, INT, 0),     MEMBER(ir_placement, keeper_warp, INT, 0),
-    MEMBER(ir_placement, smem, INT64, 0),          MEMBER(ir_placement, scratch, INT64, 0),
-    MEMBER(ir_placement, scratch_bytes, INT64, 0), END,
+    MEMBER(ir_placement, threads, INT, 0),
+    MEMBER(ir_placement, entry_regs, INT, 0),
+    MEMBER(ir_placement, helper_regs, INT, 0),
+    MEMBER(ir_placement, smem, INT64, 0),
+    MEMBER(ir_placement, scratch, INT64, 0),
+    MEMBER(ir_placement, scratch_bytes, INT64, 0),
+    END,
 };
 const ir_member ir_kernel_members[] = {
     MEMBER(ir_kernel, has_signals, BOOL, 0),     MEMBER(ir_kernel, has_barrier, BOOL, 0),
@@ -149,6 +153,7 @@ static void print_group(const ir_group *g, pkc_buf *out)
             pkc_buf_putc(out, ' ');
             ir_hx_print_json(g->count, out);
         }
+        print_members(g, ir_group_members, out);
         pkc_buf_putc(out, '\n');
     }
     for (const ir_role *r = g->roles; r; r = r->next) {

@@ -22,8 +22,8 @@ typedef struct ir_member {
 } ir_member;
 
 /// Tables end with a NULL key.
-extern const ir_member ir_pipe_members[], ir_role_members[], ir_place_members[], ir_kernel_members[],
-    ir_shared_members[], ir_field_members[], ir_param_members[];
+extern const ir_member ir_pipe_members[], ir_group_members[], ir_role_members[], ir_place_members[],
+    ir_kernel_members[], ir_shared_members[], ir_field_members[], ir_param_members[];
 
 int64_t ir_member_get(const void *object, const ir_member *m);
 void ir_member_set(void *object, const ir_member *m, int64_t value);

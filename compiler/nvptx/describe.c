@@ -85,8 +85,8 @@ static cJSON *describe_groups(const ir_kernel *k)
             if (r->body)
                 cJSON_AddItemToArray(roles,
                                      describe_role(r->name, r->first_warp, r->warps, r->thin, r->regs));
-        if (k->place.keeper_warp >= 0)
-            cJSON_AddItemToArray(roles, describe_role("keeper", k->place.keeper_warp, 1, false, 0));
+        if (g->keeper_warp >= 0)
+            cJSON_AddItemToArray(roles, describe_role("keeper", g->keeper_warp, 1, false, 0));
         cJSON_AddItemToObject(j, "roles", roles);
         cJSON_AddItemToArray(all, j);
     }

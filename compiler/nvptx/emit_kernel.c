@@ -164,14 +164,14 @@ static void emit_unit(nv_emit *e, const unit *u)
         nv_keeper(e);
 }
 
-static units units_of(const nv_emit *e, const ir_group *g)
+static units units_of(const ir_group *g)
 {
     units u = {.n = 0};
     for (const ir_role *r = g->roles; r && u.n < MAX_UNITS - 1; r = r->next)
         if (r->body)
             u.unit[u.n++] = (unit){r, r->first_warp, r->warps};
-    if (e->k->place.keeper_warp >= 0)
-        u.unit[u.n++] = (unit){NULL, e->k->place.keeper_warp, 1};
+    if (g->keeper_warp >= 0)
+        u.unit[u.n++] = (unit){NULL, g->keeper_warp, 1};
     for (int i = 1; i < u.n; i++) // by their first warp
         for (int j = i; j > 0 && u.unit[j - 1].first > u.unit[j].first; j--) {
             unit t = u.unit[j];
@@ -249,7 +249,7 @@ static void emit_section(nv_emit *e, const units *u, section s, LLVMBasicBlockRe
 static void emit_group(nv_emit *e, const ir_group *g, LLVMBasicBlockRef fin)
 {
     e->group = g;
-    units u = units_of(e, g);
+    units u = units_of(g);
     int covered = 0;
     for (int from = 0; from < u.n;) {
         section s = next_section(&u, from);
@@ -273,9 +273,9 @@ static void emit_group(nv_emit *e, const ir_group *g, LLVMBasicBlockRef fin)
 // CTAs beyond the last group have nothing to do, but they count at entry and exit like all others.
 static void emit_idle(nv_emit *e, LLVMBasicBlockRef fin)
 {
-    if (e->k->place.keeper_warp >= 0) {
+    if (e->k->groups->keeper_warp >= 0) { // every group has one, or none has
         e->group = NULL;
-        LLVMBasicBlockRef after = nv_begin_if(e, nv_is(e, e->warp, e->k->place.keeper_warp));
+        LLVMBasicBlockRef after = nv_begin_if(e, nv_is(e, e->warp, e->k->groups->keeper_warp));
         nv_keeper(e);
         nv_end_if(e, after);
     }

@@ -29,13 +29,14 @@ static int setup(void **state)
     fixture *f = calloc(1, sizeof *f);
     pkc_session_init(&f->session);
     pkc_arena *arena = &f->session.arena;
-    f->group = (ir_group){.name = text(f, ""), .count = ir_hx_leaf(arena, IR_HX_SMS), .roles = &f->role};
+    f->group = (ir_group){
+        .name = text(f, ""), .count = ir_hx_leaf(arena, IR_HX_SMS), .roles = &f->role, .keeper_warp = -1};
     f->role =
         (ir_role){.name = text(f, "main"), .kind = IR_ROLE_COMMUNICATOR, .count = 8, .warps = 8, .ring = -1};
     f->kernel = (ir_kernel){.arena = arena, .session = &f->session, .name = text(f, "k"), .form = IR_FORM_O};
     f->kernel.params = f->params;
     f->kernel.groups = &f->group;
-    f->kernel.place = (ir_placement){.threads = 256, .keeper_warp = -1, .scratch = -1};
+    f->kernel.place = (ir_placement){.threads = 256, .scratch = -1};
     f->role.body = ir_region_new(&f->kernel, 0, NULL);
     *state = f;
     return 0;
