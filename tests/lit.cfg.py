@@ -6,6 +6,7 @@ A test is a .pk or .test file with RUN lines. It may use
     %pkc %pkrun      the programs that were built
     %check FILE      runs pkc --check on FILE (options before it) and compares its diagnostics with the
                      `//~ error E0110: text` comments in it: see expect.py
+    %values FILE     runs the kernels of FILE and compares what they write with its `//=` comments: see values.py
     %filecheck       FileCheck; %s the file, %t a scratch file, %S its folder, %stdlib, %examples, %ptxas, %nvdisasm
 
 and `REQUIRES: ptxas` or `nvdisasm` where it needs a tool of the CUDA toolkit, `REQUIRES: pkrun` where it runs kernels.
@@ -55,6 +56,8 @@ config.substitutions += [
 if os.path.exists(os.path.join(programs, "pkrun")):
     config.available_features.add("pkrun")
     config.substitutions.append(("%pkrun", os.path.join(programs, "pkrun")))
+values = f"{sys.executable} {os.path.join(here, 'values.py')} {pkc} {os.path.join(programs, 'pkrun')}"
+config.substitutions.append(("%values", values + (f" --ptxas {tool('ptxas', cuda)}" if tool("ptxas", cuda) else "")))
 for name in ("ptxas", "nvdisasm"):
     path = tool(name, cuda)
     if path:

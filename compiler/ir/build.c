@@ -48,7 +48,7 @@ ir_value *ir_build_int(ir_builder *b, pkc_elem elem, int64_t value)
 ir_value *ir_build_float(ir_builder *b, pkc_elem elem, double value)
 {
     ir_value *v = build1(b, IR_CONST, 0, 0, NULL, ir_type_scalar(b->kernel, elem));
-    v->def->attr.f = elem == PKC_E_F64 ? value : (double)(float)value;
+    v->def->attr.f = pkc_elem_round(elem, value);
     return v;
 }
 

@@ -360,9 +360,15 @@ static meaning reduce_axis(lower *l, const call *c, ir_op_kind kind, ir_red red)
         pkc_diag_error(l->s, PKC_DIAG_WRONG_TYPE, c->e->span, c->name, "numbers", lower_describe(l, &m));
         return lower_poison();
     }
-    const ir_type *type = kind == IR_RRED ? ir_type_reg(l->k, t->elem, t->rows, 1, (ir_dist){0})
-                                          : ir_type_reg(l->k, t->elem, 1, t->cols, (ir_dist){0});
-    return lower_value(&ir_build(&l->b, kind, red, 1, &m.v, 1, &type, 0)->out[0]);
+    // Narrow elements are reduced as 32-bit ones: lanes exchange whole registers, and a sum is rounded once.
+    pkc_elem elem = pkc_elem_bits(t->elem) == 32     ? t->elem
+                    : pkc_elem_class(t->elem) == 'f' ? PKC_E_F32
+                                                     : PKC_E_I32;
+    ir_value *x = ir_build_cast(&l->b, m.v, elem);
+    const ir_type *type = kind == IR_RRED ? ir_type_reg(l->k, elem, t->rows, 1, (ir_dist){0})
+                                          : ir_type_reg(l->k, elem, 1, t->cols, (ir_dist){0});
+    ir_value *r = &ir_build(&l->b, kind, red, 1, &x, 1, &type, 0)->out[0];
+    return lower_value(ir_build_cast(&l->b, r, t->elem));
 }
 
 #define REDUCTION(id, kind, red)                                                                             \

@@ -88,6 +88,7 @@ static void place_barriers(placer *s)
 }
 
 typedef struct needs {
+    int warps;
     bool ring, sync;
     int64_t scratch;
 } needs;
@@ -98,7 +99,7 @@ static bool find_needs(ir_op *op, void *user)
     needs *n = user;
     int64_t scratch = 0;
     if (op->kind == IR_CRED)
-        scratch = (int64_t)IR_MAX_WARPS * op->out[0].type->cols * 4;
+        scratch = (int64_t)n->warps * op->out[0].type->cols * 4;
     if (op->kind == IR_REDIST)
         scratch = ir_tile_bytes(op->out[0].type->elem, op->out[0].type->rows, op->out[0].type->cols);
     n->scratch = scratch > n->scratch ? scratch : n->scratch;
@@ -109,7 +110,7 @@ static bool find_needs(ir_op *op, void *user)
 
 static needs role_needs(const ir_role *role)
 {
-    needs n = {0};
+    needs n = {.warps = ir_role_warps(role)};
     ir_walk(role->body, find_needs, NULL, &n);
     return n;
 }

@@ -306,7 +306,7 @@ static LLVMValueRef constant(nv_emit *e, const ir_op *op)
     if (t->kind == IR_T_SLOT)
         return nv_i32(e, op->attr.i);
     if (is_quarter(t->elem))
-        return LLVMConstInt(type, (unsigned long long)op->attr.i, false);
+        return to_quarter(e, t->elem, LLVMConstReal(e->c->f32, op->attr.f));
     if (is_float(t->elem))
         return LLVMConstReal(type, op->attr.f);
     return LLVMConstInt(type, (unsigned long long)op->attr.i, true);

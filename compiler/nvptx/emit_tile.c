@@ -128,9 +128,15 @@ void nv_emit_rred(nv_emit *e, const ir_op *op)
     nv_set(e, &op->out[0], r);
 }
 
-static LLVMValueRef scratch_at(nv_emit *e, LLVMValueRef index)
+// Each role has its own part of the scratch space, from attr.i on.
+static int64_t scratch_base(const nv_emit *e, const ir_op *op)
 {
-    return nv_shared(e, nv_addi(e, nv_muli(e, index, 4), e->k->place.scratch));
+    return e->k->place.scratch + op->attr.i;
+}
+
+static LLVMValueRef scratch_at(nv_emit *e, const ir_op *op, LLVMValueRef index)
+{
+    return nv_shared(e, nv_addi(e, nv_muli(e, index, 4), scratch_base(e, op)));
 }
 
 // Every warp leaves its columns' results in shared memory, all warps then combine all rows of that table.
@@ -144,14 +150,14 @@ static void across_warps(nv_emit *e, const ir_op *op, const nv_geo *g, nv_val v)
         nv_place at = nv_geo_place(e, g, 0, c);
         LLVMValueRef in =
             nv_both(e, owner, nv_both(e, at.in, nv_cmp(e, LLVMIntSLT, at.col, nv_i32(e, g->cols))));
-        nv_store_vec(e, scratch_at(e, nv_add(e, mine, at.col)), elem, 1, in, &v.v[c]);
+        nv_store_vec(e, scratch_at(e, op, nv_add(e, mine, at.col)), elem, 1, in, &v.v[c]);
     }
     nv_sync_role(e);
     for (int c = 0; c < v.n; c++) {
         nv_place at = nv_geo_place(e, g, 0, c);
         LLVMValueRef col = nv_min(e, at.col, nv_i32(e, g->cols - 1)), sum = NULL;
         for (int w = 0; w < e->role->warps; w++) {
-            LLVMValueRef ptr = scratch_at(e, nv_addi(e, col, (int64_t)w * g->cols));
+            LLVMValueRef ptr = scratch_at(e, op, nv_addi(e, col, (int64_t)w * g->cols));
             LLVMValueRef x = LLVMBuildLoad2(e->b, t, ptr, "");
             LLVMSetAlignment(x, 4);
             sum = combine(e, op->sub, elem, sum, x);
@@ -204,7 +210,7 @@ void nv_emit_redist(nv_emit *e, const ir_op *op)
         for (int c = 0; c < a.col_parts; c++) {
             nv_place at = nv_geo_place(e, &a, r, c);
             LLVMValueRef offset = nv_muli(e, nv_add(e, nv_muli(e, at.row, a.cols), at.col), size);
-            LLVMValueRef ptr = nv_shared(e, nv_addi(e, offset, e->k->place.scratch));
+            LLVMValueRef ptr = nv_shared(e, nv_addi(e, offset, scratch_base(e, op)));
             nv_store_vec(e, ptr, from->elem, 1, nv_both(e, owner, at.in), &v.v[nv_geo_index(&a, r, c)]);
         }
     nv_sync_role(e);
@@ -213,7 +219,7 @@ void nv_emit_redist(nv_emit *e, const ir_op *op)
         for (int c = 0; c < b.col_parts; c++) {
             nv_place at = nv_geo_place(e, &b, r, c);
             LLVMValueRef offset = nv_muli(e, nv_add(e, nv_muli(e, at.row, b.cols), at.col), size);
-            LLVMValueRef ptr = nv_shared(e, nv_addi(e, offset, e->k->place.scratch));
+            LLVMValueRef ptr = nv_shared(e, nv_addi(e, offset, scratch_base(e, op)));
             nv_load_vec(e, ptr, from->elem, 1, at.in, &elems[nv_geo_index(&b, r, c)]);
         }
     nv_sync_role(e);

@@ -21,6 +21,9 @@ char pkc_elem_class(pkc_elem e);
 /// Whether a tensor, or a scalar, may have this element type.
 bool pkc_elem_in_tensor(pkc_elem e);
 bool pkc_elem_in_scalar(pkc_elem e);
+/// A number as the nearest one of a floating-point type, ties to even; 8-bit types saturate, as conversions
+/// do.
+double pkc_elem_round(pkc_elem e, double v);
 /// Finds the element type spelled `name`; false where there is none.
 bool pkc_elem_find(const char *name, pkc_elem *out);
 
