@@ -78,7 +78,7 @@ static const ir_type *joined(ir_kernel *k, pkc_elem elem, int n, ir_value *const
 {
     int32_t rows = 1, cols = 1;
     bool tile = false;
-    ir_dist dist = {IR_DIST_UNKNOWN, 0};
+    ir_dist dist = {0};
     for (int i = 0; i < n; i++) {
         const ir_type *t = in[i]->type;
         if (t->kind != IR_T_REG)

@@ -16,6 +16,24 @@ int ir_dist_flat_vector(const ir_type *reg)
     return reg->cols % IR_DIST_VECTOR == 0 ? IR_DIST_VECTOR : 1;
 }
 
+int ir_dist_lanes(ir_dist dist)
+{
+    return dist.lanes != 0 ? dist.lanes : 32;
+}
+
+int ir_dist_lanes_for(int32_t cols)
+{
+    int lanes = 1;
+    while (lanes < 32 && lanes * IR_DIST_VECTOR < cols)
+        lanes *= 2;
+    return lanes;
+}
+
+bool ir_dist_equal(ir_dist a, ir_dist b)
+{
+    return a.base == b.base && a.w == b.w && ir_dist_lanes(a) == ir_dist_lanes(b);
+}
+
 static int64_t ceil_div(int64_t a, int64_t b)
 {
     return (a + b - 1) / b;
@@ -31,15 +49,22 @@ static int64_t quad_cols(const ir_type *reg)
     return reg->cols == 1 ? 1 : ceil_div(reg->cols, 8) * 2;
 }
 
+/// Rows that the role's warps hold at a time.
+static int64_t line_step(const ir_type *reg)
+{
+    return (int64_t)reg->dist.w * (32 / ir_dist_lanes(reg->dist));
+}
+
 static int64_t line_rows(const ir_type *reg)
 {
-    return reg->rows == 1 ? 1 : ceil_div(reg->rows, reg->dist.w);
+    return reg->rows == 1 ? 1 : ceil_div(reg->rows, line_step(reg));
 }
 
 /// Elements of a row in one lane.
 static int64_t line_cols(const ir_type *reg)
 {
-    return reg->cols == 1 ? 1 : ceil_div(reg->cols, 32 * IR_DIST_VECTOR) * IR_DIST_VECTOR;
+    int64_t across = ir_dist_lanes(reg->dist) * IR_DIST_VECTOR;
+    return reg->cols == 1 ? 1 : ceil_div(reg->cols, across) * IR_DIST_VECTOR;
 }
 
 static int64_t flat_elems(const ir_type *reg)
@@ -80,7 +105,7 @@ int64_t ir_dist_regs(const ir_type *reg)
     ir_dist_kind kind = ir_dist_kind_of(reg);
     if (kind == IR_KIND_ROW || kind == IR_KIND_ONE)
         return elems;
-    return ceil_div(elems * bits, 32);
+    return ceil_div(elems, 2); // 8-bit elements too: they are converted in pairs
 }
 
 static bool quad_at(const ir_type *reg, int t, int64_t i, int32_t *row, int32_t *col)
@@ -104,12 +129,14 @@ static bool quad_at(const ir_type *reg, int t, int64_t i, int32_t *row, int32_t 
 
 static bool line_at(const ir_type *reg, int t, int64_t i, int32_t *row, int32_t *col)
 {
+    int lanes = ir_dist_lanes(reg->dist), lane = t % 32 % lanes;
     int64_t per_row = line_cols(reg), in_row = i % per_row;
-    *row = reg->rows == 1 ? 0 : (int32_t)(t / 32 + reg->dist.w * (i / per_row));
-    *col =
-        reg->cols == 1
-            ? 0
-            : (int32_t)(IR_DIST_VECTOR * (t % 32 + 32 * (in_row / IR_DIST_VECTOR)) + in_row % IR_DIST_VECTOR);
+    *row = reg->rows == 1
+               ? 0
+               : (int32_t)(t / 32 * (32 / lanes) + t % 32 / lanes + line_step(reg) * (i / per_row));
+    *col = reg->cols == 1 ? 0
+                          : (int32_t)(IR_DIST_VECTOR * (lane + lanes * (in_row / IR_DIST_VECTOR)) +
+                                      in_row % IR_DIST_VECTOR);
     return *row < reg->rows && *col < reg->cols;
 }
 

@@ -49,11 +49,12 @@ typedef enum ir_dist_base {
     IR_DIST_FLAT
 } ir_dist_base;
 
-/// `w`: quad and lane: warpgroups; line and flat: warps. The kind (full, row, col, one) follows from the
-/// shape.
+/// `w`: quad and lane: warpgroups; line and flat: warps. `lanes`: of a warp that share a row in line, a power
+/// of two; 0: all 32. The kind (full, row, col, one) follows from the shape.
 typedef struct ir_dist {
     ir_dist_base base;
     uint16_t w;
+    uint16_t lanes;
 } ir_dist;
 
 typedef enum ir_token_kind { IR_TOK_MMA, IR_TOK_BULK } ir_token_kind;
@@ -105,6 +106,7 @@ typedef enum ir_attr_kind {
     IR_ATTR_NONE,
     IR_ATTR_CONST,    // i (integers, bool) or f (floating point), by the result's type
     IR_ATTR_INT,      // i (and flag)
+    IR_ATTR_FLAG,     // flag
     IR_ATTR_SUB,      // op->sub only
     IR_ATTR_INT_SUB,  // i and op->sub
     IR_ATTR_NAME,     // name
@@ -263,6 +265,7 @@ struct ir_role {
     int regs;              // place: register budget after setmaxnreg, 0: none
     int named_barrier;     // place: for `sync role`, 0: none needed
     int64_t ring;          // place: shared memory of the pending-signal ring, -1: none
+    int64_t scratch;       // place: where reductions and transposes of the role meet
     int reg_estimate;      // layout: registers a thread at the fullest point
     ir_role *next;
 };
@@ -297,8 +300,7 @@ typedef struct ir_placement {
     int helper_regs; // what warps outside the warpgroup roles lower themselves to (keepers and idle warps
                      // too)
     int64_t smem;    // dynamic shared memory in bytes
-    int64_t scratch; // offset, -1: none
-    int64_t scratch_bytes;
+    int64_t scratch_bytes; // of all roles
 } ir_placement;
 
 typedef struct ir_kernel {
@@ -349,6 +351,8 @@ const char *ir_dist_base_text(ir_dist_base base);
 
 /// Interned or fresh immutable types (compare members, or pointers of ir_type_* results within one kernel).
 const ir_type *ir_type_scalar(ir_kernel *k, pkc_elem elem);
+/// What one element of a tensor is as a scalar: narrow floats are f32 there, i8 is i32.
+pkc_elem ir_elem_scalar(pkc_elem elem);
 const ir_type *ir_type_view(ir_kernel *k, pkc_elem elem, int32_t rows, int32_t cols, bool element);
 const ir_type *ir_type_tile(ir_kernel *k, pkc_elem elem, int32_t rows, int32_t cols, ir_layout layout,
                             bool transposed);

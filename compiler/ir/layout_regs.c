@@ -212,17 +212,14 @@ static bool copy_generators(ir_op *op, void *user)
     return true;
 }
 
-/// The transposed form of a generator is a generator; other register tiles would have to travel between
-/// threads.
-static bool check_trans(ir_op *op, void *user)
+/// The transposed form of a generator is a generator; any other value travels between threads.
+static bool travels(ir_op *op, void *user)
 {
     regs *s = user;
     if (op->kind != IR_TRANS || !is_reg(&op->out[0]) || !class_of(s, ir_in(op, 0))->computed)
         return true;
-    pkc_diag *d = pkc_diag_error(s->k->session, PKC_DIAG_TRANSPOSE_COMPUTED, op->pos);
-    pkc_diag_help(d, "%s",
-                  "store the value to shared memory and load it from there, or compute it transposed");
-    s->ok = false;
+    op->kind = IR_REDIST;
+    op->attr.flag = true;
     return true;
 }
 
@@ -244,15 +241,16 @@ static bool quad_fits(regs *s, const cls *c)
 
 static bool choose(regs *s, const cls *c, ir_dist *dist)
 {
-    *dist = (ir_dist){IR_DIST_LINE, (uint16_t)ir_role_warps(s->role)};
+    *dist = (ir_dist){.base = IR_DIST_LINE, .w = (uint16_t)ir_role_warps(s->role)};
+    dist->lanes = (uint16_t)ir_dist_lanes_for(c->cols);
     if (c->quad != NULL) {
-        *dist = (ir_dist){IR_DIST_QUAD, (uint16_t)ir_role_warpgroups(s->role)};
+        *dist = (ir_dist){.base = IR_DIST_QUAD, .w = (uint16_t)ir_role_warpgroups(s->role)};
         return quad_fits(s, c);
     }
     if (!c->computed)
-        *dist = (ir_dist){IR_DIST_ANY, 0};
+        *dist = (ir_dist){.base = IR_DIST_ANY};
     else if (!c->axes)
-        dist->base = IR_DIST_FLAT;
+        *dist = (ir_dist){.base = IR_DIST_FLAT, .w = dist->w};
     return true;
 }
 
@@ -262,7 +260,7 @@ bool ir_layout_registers(ir_kernel *k, ir_role *role)
     ir_ptrmap_init(&s.classes, k->arena);
     ir_walk(role->body, copy_generators, NULL, &s);
     ir_walk(role->body, collect, NULL, &s);
-    ir_walk(role->body, check_trans, NULL, &s);
+    ir_walk(role->body, travels, NULL, &s);
     for (size_t i = 0; i < s.all.len; i++) {
         ir_value *v = s.all.data[i]->value;
         cls *c = find(s.all.data[i]);

@@ -123,7 +123,21 @@ static ir_value *converted(lower *l, pkc_span span, meaning x, const ir_type *to
         return NULL;
     if (x.v->type->elem != to->elem)
         x.v = ir_build_cast(&l->b, x.v, to->elem);
-    return lower_to_reg(l, span, x, to->elem, to->rows, to->cols);
+    bool turned = to->kind == IR_T_TILE && to->transposed;
+    return lower_to_reg(l, span, x, to->elem, turned ? to->cols : to->rows, turned ? to->rows : to->cols);
+}
+
+/// A view with sizes says how large its tile is; one without takes the size of the value.
+static ir_value *store_view(lower *l, const meaning *to, const ir_type *t)
+{
+    int64_t sizes[2] = {0};
+    int n = 0;
+    for (int i = 0; i < to->param->n_dims; i++)
+        if (to->index[i].kind != PKC_INDEX_PLAIN && n++ < 2)
+            sizes[n - 1] = to->index[i].size;
+    bool repeats = n == 2 && (t->rows == 1 || t->rows == sizes[0]) && (t->cols == 1 || t->cols == sizes[1]);
+    bool reg = t->kind == IR_T_REG && !repeats;
+    return lower_view(l, to, reg ? t->rows : 0, reg ? t->cols : 0);
 }
 
 static meaning lower_STORE(lower *l, const call *c)
@@ -133,10 +147,7 @@ static meaning lower_STORE(lower *l, const call *c)
         pkc_diag_error(l->s, PKC_DIAG_STORE_TO_ALL, to.span, c->name);
         return lower_poison();
     }
-    bool reg = x.v->type->kind == IR_T_REG;
-    ir_value *dst = to.kind == MEAN_TILE ? to.v : NULL;
-    if (!dst)
-        dst = lower_view(l, &to, reg ? x.v->type->rows : 0, reg ? x.v->type->cols : 0);
+    ir_value *dst = to.kind == MEAN_TILE ? to.v : store_view(l, &to, x.v->type);
     ir_value *v = dst ? converted(l, x.span, x, dst->type) : NULL;
     if (v)
         ir_build(&l->b, IR_STORE, 0, 2, (ir_value *[]){v, dst}, 0, NULL, 0);

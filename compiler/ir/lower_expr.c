@@ -120,24 +120,6 @@ static meaning lower_peer(lower *l, const pkc_expr *e)
     return m.peer_rank ? m : lower_poison();
 }
 
-/// x.T
-static meaning lower_transpose(lower *l, const pkc_expr *e)
-{
-    meaning m = lower_expr(l, e->as.member.base);
-    if (m.kind == MEAN_VIEW)
-        m = lower_element(l, &m);
-    if (lower_is_poison(&m))
-        return m;
-    bool tile = m.kind == MEAN_TILE, reg = m.kind == MEAN_VALUE && m.v->type->kind == IR_T_REG;
-    if (!tile && !reg)
-        return lower_wrong_kind(l, e->span, "a shared tile or a register value before '.T'", &m);
-    const ir_type *t = m.v->type;
-    const ir_type *type = tile ? ir_type_tile(l->k, t->elem, t->rows, t->cols, t->layout, !t->transposed)
-                               : ir_type_reg(l->k, t->elem, t->cols, t->rows, (ir_dist){0});
-    m.v = &ir_build(&l->b, IR_TRANS, 0, 1, &m.v, 1, &type, 0)->out[0];
-    return m;
-}
-
 static bool note_reading(pkc_visitor *v, pkc_expr *e)
 {
     *(bool *)v->context |= e->kind == PKC_EXPR_INDEX || (e->kind == PKC_EXPR_CALL && e->as.call.fn);

@@ -103,6 +103,9 @@ ir_value *lower_to_reg(lower *l, pkc_span span, meaning x, pkc_elem elem, int32_
 /// Whether a register value or view may have so many elements, with a report where not. Counts as work.
 bool lower_fits(lower *l, pkc_span span, int64_t rows, int64_t cols);
 
+/// x.T (lower_turn.c)
+meaning lower_transpose(lower *l, const pkc_expr *e);
+
 // ---- views (lower_view.c)
 meaning lower_index_expr(lower *l, const pkc_expr *e);
 /// The `view` op for a tile of [rows, cols] (0: whatever the view's own sizes say). NULL after an error.

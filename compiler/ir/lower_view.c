@@ -241,11 +241,7 @@ meaning lower_element(lower *l, const meaning *m)
     f.rows = f.cols = 1;
     const ir_type *type = ir_type_view(l->k, m->param->elem, 1, 1, true);
     ir_value *view = &build_access(l, IR_VIEW, m, &f, type)->out[0];
-    // Narrow floats widen: a scalar is f32.
-    pkc_elem e = pkc_elem_in_scalar(m->param->elem) ? m->param->elem
-                 : m->param->elem == PKC_E_I8       ? PKC_E_I32
-                                                    : PKC_E_F32;
-    const ir_type *scalar = ir_type_scalar(l->k, e);
+    const ir_type *scalar = ir_type_scalar(l->k, ir_elem_scalar(m->param->elem));
     return lower_value(&ir_build(&l->b, IR_ELEM, 0, 1, &view, 1, &scalar, 0)->out[0]);
 }
 

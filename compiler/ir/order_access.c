@@ -3,6 +3,8 @@
 // axes, at coordinates that are multiples of the shape, touch an element from the same thread, and need no
 // synchronisation.
 #include "ir/order.h"
+
+#include "ir/dist.h"
 #include "ir/slay.h"
 #include "ir/slots.h"
 
@@ -50,7 +52,8 @@ static ir_access by_threads(const ir_value *v, const ir_type *reg, bool write)
 {
     ir_access a = {
         .what = memory_of(v), .write = write, .rows = reg->rows, .cols = reg->cols, .dist = reg->dist};
-    a.row_axis = a.col_axis = -1;
+    a.row_axis = v->type->transposed ? -2 : -1; // the same thread has other elements there
+    a.col_axis = -1;
     if (v->type->kind != IR_T_VIEW)
         return a;
     const ir_op *view = v->def;
@@ -81,11 +84,16 @@ bool ir_access_of(const ir_op *op, int index, ir_access *out)
     return true;
 }
 
+/// A row, a column or a single element is held by many threads and written by one of them.
+static bool each_its_own(const ir_access *a)
+{
+    return a->dist.base == IR_DIST_FLAT ? a->rows > 1 || a->cols > 1 : a->rows > 1 && a->cols > 1;
+}
+
 static bool same_way(const ir_access *a, const ir_access *b)
 {
-    return !a->mixed && !b->mixed && a->rows == b->rows && a->cols == b->cols &&
-           a->dist.base == b->dist.base && a->dist.w == b->dist.w && a->row_axis == b->row_axis &&
-           a->col_axis == b->col_axis;
+    return !a->mixed && !b->mixed && a->rows == b->rows && a->cols == b->cols && each_its_own(a) &&
+           ir_dist_equal(a->dist, b->dist) && a->row_axis == b->row_axis && a->col_axis == b->col_axis;
 }
 
 bool ir_access_conflicts(const ir_accesses *before, const ir_access *now)

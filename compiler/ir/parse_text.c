@@ -275,12 +275,16 @@ void ir_parse_members(ir_parser *p, void *object, const ir_member *members)
 
 static ir_dist parse_dist(ir_parser *p)
 {
-    ir_dist d = {IR_DIST_UNKNOWN, 0};
+    ir_dist d = {0};
     for (int b = IR_DIST_UNKNOWN; b <= IR_DIST_FLAT; b++)
         if (ir_parse_try(p, ir_dist_base_text((ir_dist_base)b))) {
             d.base = (ir_dist_base)b;
             if (ir_parse_try(p, "(")) {
                 d.w = (uint16_t)ir_parse_int_in(p, 1, 32, "a number of warps or warpgroups");
+                if (ir_parse_try(p, ","))
+                    d.lanes = (uint16_t)ir_parse_int_in(p, 1, 32, "a number of lanes");
+                if ((d.lanes & (d.lanes - 1)) != 0)
+                    ir_parse_expected(p, "a power of two");
                 ir_parse_need(p, ")");
             }
             return d;

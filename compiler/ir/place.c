@@ -115,36 +115,18 @@ static needs role_needs(const ir_role *role)
     return n;
 }
 
-typedef struct scratch_base {
-    int64_t offset;
-} scratch_base;
-
-static bool set_scratch(ir_op *op, void *user)
-{
-    const scratch_base *base = user;
-    if (op->kind == IR_CRED || op->kind == IR_REDIST)
-        op->attr.i = base->offset; // from the start of the scratch space: each role has its own part
-    return true;
-}
-
+/// Roles run beside each other, so each has its own.
 static void place_scratch(placer *s)
 {
-    ir_placement *pl = &s->k->place;
-    pl->scratch = -1;
-    pl->scratch_bytes = 0;
     for (ir_group *g = s->k->groups; g != NULL; g = g->next)
         for (ir_role *r = g->roles; r != NULL; r = r->next) {
             needs n = role_needs(r);
             r->ring = n.ring ? align_up(s->end, 16) : -1;
             s->end = n.ring ? r->ring + IR_RING_BYTES : s->end;
-            scratch_base base = {pl->scratch_bytes};
-            ir_walk(r->body, set_scratch, NULL, &base);
-            pl->scratch_bytes += align_up(n.scratch, 16);
+            r->scratch = n.scratch > 0 ? align_up(s->end, 16) : 0;
+            s->end = n.scratch > 0 ? r->scratch + n.scratch : s->end;
+            s->k->place.scratch_bytes += n.scratch;
         }
-    if (pl->scratch_bytes > 0) {
-        pl->scratch = align_up(s->end, 16);
-        s->end = pl->scratch + pl->scratch_bytes;
-    }
 }
 
 static void note_pipes(const placer *s, pkc_diag *d, int64_t *barriers)
@@ -174,7 +156,7 @@ static void check_smem(placer *s)
                       (long long)ir_tile_bytes(h->elem, h->rows, h->cols));
     pkc_diag_note(d, (pkc_span){0}, "barriers take %lld bytes", (long long)barriers);
     if (s->k->place.scratch_bytes > 0)
-        pkc_diag_note(d, (pkc_span){0}, "scratch space for reductions takes %lld bytes",
+        pkc_diag_note(d, (pkc_span){0}, "scratch space for reductions and transposes takes %lld bytes",
                       (long long)s->k->place.scratch_bytes);
     pkc_diag_help(d, "%s", "use smaller tiles or fewer slots");
 }
@@ -225,7 +207,7 @@ static void place_named(placer *s, ir_group *group)
 bool ir_pass_place(ir_kernel *k, const ir_options *options)
 {
     placer s = {.k = k, .options = options, .ok = true};
-    k->place = (ir_placement){.scratch = -1, .threads = ir_plan_threads(k)};
+    k->place = (ir_placement){.threads = ir_plan_threads(k)};
     place_tiles(&s);
     place_barriers(&s);
     place_scratch(&s);

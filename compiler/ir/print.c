@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ir/dist.h"
 #include "ir/ir.h"
 #include "ir/ptrmap.h"
 #include "ir/text.h"
@@ -72,7 +73,10 @@ void ir_print_type(const ir_type *t, pkc_buf *out)
         pkc_buf_printf(out, "reg<%s[%d,%d],%s", pkc_elem_name(t->elem), t->rows, t->cols,
                        ir_dist_base_text(t->dist.base));
         if (t->dist.w)
-            pkc_buf_printf(out, "(%d)", t->dist.w);
+            pkc_buf_printf(out, "(%d", t->dist.w);
+        if (ir_dist_lanes(t->dist) != 32)
+            pkc_buf_printf(out, ",%d", t->dist.lanes);
+        pkc_buf_puts(out, t->dist.w ? ")" : "");
         pkc_buf_putc(out, '>');
         return;
     case IR_T_SLOT:
@@ -159,6 +163,9 @@ static void print_attr(printer *p, const ir_op *op)
         break;
     case IR_ATTR_INT:
         pkc_buf_printf(p->out, " #%" PRId64 "%s", a->i, a->flag ? "!" : "");
+        break;
+    case IR_ATTR_FLAG:
+        pkc_buf_puts(p->out, a->flag ? " !" : "");
         break;
     case IR_ATTR_INT_SUB:
     case IR_ATTR_FIELD:

@@ -24,25 +24,17 @@ const ir_member ir_pipe_members[] = {
     END,
 };
 const ir_member ir_role_members[] = {
-    MEMBER(ir_role, thin, BOOL, 0),
-    MEMBER(ir_role, peers, BOOL, 0),
-    MEMBER(ir_role, first_warp, INT, 0),
-    MEMBER(ir_role, warps, INT, 0),
-    MEMBER(ir_role, regs, INT, 0),
-    MEMBER(ir_role, named_barrier, INT, 0),
-    MEMBER(ir_role, reg_estimate, INT, 0),
-    MEMBER(ir_role, ring, INT64, 0),
-    END,
+    MEMBER(ir_role, thin, BOOL, 0),        MEMBER(ir_role, peers, BOOL, 0),
+    MEMBER(ir_role, first_warp, INT, 0),   MEMBER(ir_role, warps, INT, 0),
+    MEMBER(ir_role, regs, INT, 0),         MEMBER(ir_role, named_barrier, INT, 0),
+    MEMBER(ir_role, reg_estimate, INT, 0), MEMBER(ir_role, ring, INT64, 0),
+    MEMBER(ir_role, scratch, INT64, 0),    END,
 };
 const ir_member ir_group_members[] = {MEMBER(ir_group, keeper_warp, INT, -1), END};
 const ir_member ir_place_members[] = {
-    MEMBER(ir_placement, threads, INT, 0),
-    MEMBER(ir_placement, entry_regs, INT, 0),
-    MEMBER(ir_placement, helper_regs, INT, 0),
-    MEMBER(ir_placement, smem, INT64, 0),
-    MEMBER(ir_placement, scratch, INT64, 0),
-    MEMBER(ir_placement, scratch_bytes, INT64, 0),
-    END,
+    MEMBER(ir_placement, threads, INT, 0),         MEMBER(ir_placement, entry_regs, INT, 0),
+    MEMBER(ir_placement, helper_regs, INT, 0),     MEMBER(ir_placement, smem, INT64, 0),
+    MEMBER(ir_placement, scratch_bytes, INT64, 0), END,
 };
 const ir_member ir_kernel_members[] = {
     MEMBER(ir_kernel, has_signals, BOOL, 0),     MEMBER(ir_kernel, has_barrier, BOOL, 0),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Types are small immutable structs in the kernel's arena, compared by ir_type_equal.
+#include "ir/dist.h"
 #include "ir/ir.h"
 
 static const ir_type *make(ir_kernel *k, ir_type type)
@@ -7,6 +8,13 @@ static const ir_type *make(ir_kernel *k, ir_type type)
     ir_type *t = PKC_NEW(k->arena, ir_type);
     *t = type;
     return t;
+}
+
+pkc_elem ir_elem_scalar(pkc_elem elem)
+{
+    if (pkc_elem_in_scalar(elem))
+        return elem;
+    return pkc_elem_class(elem) == 'f' ? PKC_E_F32 : PKC_E_I32;
 }
 
 const ir_type *ir_type_scalar(ir_kernel *k, pkc_elem elem)
@@ -63,6 +71,5 @@ bool ir_type_equal(const ir_type *a, const ir_type *b)
     if (a->kind != b->kind || a->elem != b->elem || a->rows != b->rows || a->cols != b->cols)
         return false;
     return a->element == b->element && a->transposed == b->transposed && a->layout == b->layout &&
-           a->dist.base == b->dist.base && a->dist.w == b->dist.w && a->token == b->token &&
-           a->pipe == b->pipe;
+           ir_dist_equal(a->dist, b->dist) && a->token == b->token && a->pipe == b->pipe;
 }

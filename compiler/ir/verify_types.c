@@ -140,7 +140,7 @@ static void check_access(ir_verifier *v, const ir_op *op)
     if (op->kind == IR_ELEM)
         need(v, op,
              is(in_type(op, 0), IR_T_VIEW) && in_type(op, 0)->element &&
-                 is_scalar(op->out[0].type, in_type(op, 0)->elem),
+                 is_scalar(op->out[0].type, ir_elem_scalar(in_type(op, 0)->elem)),
              "it reads no element of its type");
     else if (op->kind == IR_LOAD)
         need(v, op,
@@ -189,7 +189,7 @@ static void check_tile_op(ir_verifier *v, const ir_op *op)
     else if (op->kind == IR_CRED)
         good = good && in->cols == out->cols && out->rows == 1;
     else if (op->kind == IR_REDIST)
-        good = good && same_shape(in, out);
+        good = good && (op->attr.flag ? in->rows == out->cols && in->cols == out->rows : same_shape(in, out));
     need(v, op, good, "operand and result do not fit");
 }
 

@@ -140,7 +140,9 @@ LLVMValueRef nv_aborted(nv_emit *e);
 
 // ---- ops ------------------------------------------------------------------------------------------------
 
-void nv_emit_pure(nv_emit *e, const ir_op *op);    // emit_scalar.c: const .. cast, scalars and element-wise
+void nv_emit_pure(nv_emit *e, const ir_op *op); // emit_scalar.c: const .. cast, scalars and element-wise
+/// An element converted to another type (emit_scalar.c).
+LLVMValueRef nv_cast(nv_emit *e, pkc_elem from, pkc_elem to, LLVMValueRef v);
 void nv_emit_elem(nv_emit *e, const ir_op *op);    // emit_mem.c
 void nv_emit_load(nv_emit *e, const ir_op *op);    // emit_mem.c
 void nv_emit_store(nv_emit *e, const ir_op *op);   // emit_mem.c

@@ -2,22 +2,18 @@
 // Generic loads and stores of register tiles. Global memory is element-exact: beyond an edge a load gives
 // zeros and a store writes nothing. Whole vectors are used where the view allows them (rows of whole, aligned
 // vectors); that is known once a tile, so there are two versions under one uniform branch.
+#include "ir/dist.h"
 #include "nvptx/emit.h"
 #include "nvptx/geometry.h"
 #include "nvptx/memory.h"
 
 void nv_emit_elem(nv_emit *e, const ir_op *op)
 {
-    const ir_type *type = op->out[0].type;
+    pkc_elem elem = ir_in(op, 0)->type->elem;
     nv_view v = nv_view_open(e, ir_in(op, 0)->def, NULL);
-    LLVMTypeRef t = llvmc_elem(e->c, type->elem);
-    if (t == e->c->i1) {
-        llvmc_unsupported(e->c, "tensors of bool");
-        return;
-    }
-    LLVMValueRef load = LLVMBuildLoad2(e->b, t, v.base, "");
-    LLVMSetAlignment(load, pkc_elem_bits(type->elem) / 8);
-    nv_out(e, op, load);
+    LLVMValueRef load = LLVMBuildLoad2(e->b, llvmc_elem(e->c, elem), v.base, "");
+    LLVMSetAlignment(load, pkc_elem_bits(elem) / 8);
+    nv_out(e, op, nv_cast(e, elem, op->out[0].type->elem, load));
 }
 
 // i1: every row of the tile starts at a multiple of the vector's size and ends at a whole vector.
@@ -127,6 +123,8 @@ static void store_view(nv_emit *e, const ir_op *op, const nv_geo *g, pkc_elem el
 // Columns that may be moved at once: those of a vector that lie in one 16-byte chunk.
 static int shared_run(const nv_geo *g, const ir_type *tile)
 {
+    if (tile->transposed)
+        return 1;
     int most = 16 / ((int)pkc_elem_bits(tile->elem) / 8), run = g->vec < most ? g->vec : most;
     int bytes = nv_span(tile);
     while (run > 1 && bytes % (run * (int)pkc_elem_bits(tile->elem) / 8))
@@ -142,7 +140,8 @@ static void tile_runs(nv_emit *e, const ir_type *tile, LLVMValueRef base, const 
     for (int r = 0; r < g->row_parts; r++)
         for (int c = 0; c < g->col_parts; c += run) {
             nv_place at = nv_geo_place(e, g, r, c);
-            LLVMValueRef ptr = nv_shared(e, nv_tile_at(e, tile, base, at.row, at.col));
+            LLVMValueRef row = tile->transposed ? at.col : at.row, col = tile->transposed ? at.row : at.col;
+            LLVMValueRef ptr = nv_shared(e, nv_tile_at(e, tile, base, row, col));
             LLVMValueRef *at_elem = &elems[nv_geo_index(g, r, c)];
             if (store)
                 nv_store_vec(e, ptr, tile->elem, run, nv_both(e, owner, at.in), at_elem);
@@ -174,7 +173,8 @@ static void store_matrices(nv_emit *e, const ir_type *tile, LLVMValueRef base, c
 
 static bool can_store_matrices(const nv_geo *g, const ir_type *tile)
 {
-    return g->base == IR_DIST_QUAD && g->rows > 1 && g->cols % 16 == 0 && pkc_elem_bits(tile->elem) == 16;
+    return g->base == IR_DIST_QUAD && g->rows > 1 && g->cols % 16 == 0 && pkc_elem_bits(tile->elem) == 16 &&
+           !tile->transposed;
 }
 
 // ---- the ops
@@ -210,7 +210,7 @@ void nv_emit_store(nv_emit *e, const ir_op *op)
     const ir_value *from = ir_in(op, 0), *to = ir_in(op, 1);
     ir_type type = *from->type;
     if (nv_is_lazy(&type)) // equal everywhere or computed: any way of dealing it will do
-        type.dist = (ir_dist){IR_DIST_LINE, (uint16_t)e->role->warps};
+        type.dist = (ir_dist){IR_DIST_LINE, (uint16_t)e->role->warps, (uint16_t)ir_dist_lanes_for(type.cols)};
     nv_geo g = nv_geometry(&type);
     nv_val v = nv_operand(e, from, &type);
     if (to->type->kind == IR_T_TILE && can_store_matrices(&g, to->type)) {

@@ -176,15 +176,15 @@ static LLVMValueRef widen_bits(nv_emit *e, pkc_elem elem, LLVMValueRef v)
     return LLVMBuildBitCast(e->b, LLVMBuildShl(e->b, bits, nv_i32(e, 16), ""), e->c->f32, "");
 }
 
-static LLVMValueRef cast(nv_emit *e, pkc_elem from, pkc_elem to, LLVMValueRef v)
+LLVMValueRef nv_cast(nv_emit *e, pkc_elem from, pkc_elem to, LLVMValueRef v)
 {
     LLVMTypeRef type = llvmc_elem(e->c, to);
     if (from == to)
         return v;
     if (is_quarter(from))
-        return cast(e, PKC_E_F32, to, from_quarter(e, from, v));
+        return nv_cast(e, PKC_E_F32, to, from_quarter(e, from, v));
     if (is_quarter(to))
-        return to_quarter(e, to, cast(e, from, PKC_E_F32, v));
+        return to_quarter(e, to, nv_cast(e, from, PKC_E_F32, v));
     if (is_float(from) && is_float(to))
         return float_to_float(e, from, to, v);
     if (to == PKC_E_BOOL && is_float(from)) {
@@ -286,7 +286,7 @@ static LLVMValueRef apply(nv_emit *e, const ir_op *op, LLVMValueRef *in)
     if (op->kind == IR_SELECT)
         return nv_select(e, in[0], in[1], in[2]);
     if (op->kind == IR_CAST)
-        return cast(e, elem, op->out[0].type->elem, in[0]);
+        return nv_cast(e, elem, op->out[0].type->elem, in[0]);
     if (!is_float(elem))
         return op->kind == IR_BIN ? int_bin(e, op->sub, is_signed(elem), in[0], in[1])
                                   : int_un(e, op->sub, in[0]);

@@ -86,6 +86,12 @@ static LLVMValueRef across_lanes(nv_emit *e, ir_red sub, pkc_elem elem, LLVMValu
     return v;
 }
 
+// Lanes that share a row; those with the same place among them share a column.
+static int lanes_of(const nv_geo *g)
+{
+    return g->base == IR_DIST_QUAD ? 4 : g->lanes;
+}
+
 static bool reducible(nv_emit *e, const ir_op *op, const nv_geo *g)
 {
     pkc_elem elem = ir_in(op, 0)->type->elem;
@@ -122,21 +128,14 @@ void nv_emit_rred(nv_emit *e, const ir_op *op)
     nv_val v = nv_get(e, ir_in(op, 0)), r = nv_new(e, g.row_parts);
     for (int i = 0; i < g.row_parts; i++) {
         LLVMValueRef x = in_thread(e, op, &g, v, i, true);
-        r.v[i] =
-            g.cols == 1 ? x : across_lanes(e, op->sub, from->elem, x, 1, g.base == IR_DIST_QUAD ? 2 : 16);
+        r.v[i] = g.cols == 1 ? x : across_lanes(e, op->sub, from->elem, x, 1, lanes_of(&g) / 2);
     }
     nv_set(e, &op->out[0], r);
 }
 
-// Each role has its own part of the scratch space, from attr.i on.
-static int64_t scratch_base(const nv_emit *e, const ir_op *op)
+static LLVMValueRef scratch_at(nv_emit *e, LLVMValueRef index)
 {
-    return e->k->place.scratch + op->attr.i;
-}
-
-static LLVMValueRef scratch_at(nv_emit *e, const ir_op *op, LLVMValueRef index)
-{
-    return nv_shared(e, nv_addi(e, nv_muli(e, index, 4), scratch_base(e, op)));
+    return nv_shared(e, nv_addi(e, nv_muli(e, index, 4), e->role->scratch));
 }
 
 // Every warp leaves its columns' results in shared memory, all warps then combine all rows of that table.
@@ -145,19 +144,19 @@ static void across_warps(nv_emit *e, const ir_op *op, const nv_geo *g, nv_val v)
     pkc_elem elem = ir_in(op, 0)->type->elem;
     LLVMTypeRef t = llvmc_elem(e->c, elem);
     LLVMValueRef mine = nv_muli(e, e->role_warp, g->cols);
-    LLVMValueRef owner = g->base == IR_DIST_QUAD ? nv_cmp(e, LLVMIntULT, e->lane, nv_i32(e, 4)) : NULL;
+    LLVMValueRef owner = nv_cmp(e, LLVMIntULT, e->lane, nv_i32(e, lanes_of(g)));
     for (int c = 0; c < v.n; c++) {
         nv_place at = nv_geo_place(e, g, 0, c);
         LLVMValueRef in =
             nv_both(e, owner, nv_both(e, at.in, nv_cmp(e, LLVMIntSLT, at.col, nv_i32(e, g->cols))));
-        nv_store_vec(e, scratch_at(e, op, nv_add(e, mine, at.col)), elem, 1, in, &v.v[c]);
+        nv_store_vec(e, scratch_at(e, nv_add(e, mine, at.col)), elem, 1, in, &v.v[c]);
     }
     nv_sync_role(e);
     for (int c = 0; c < v.n; c++) {
         nv_place at = nv_geo_place(e, g, 0, c);
         LLVMValueRef col = nv_min(e, at.col, nv_i32(e, g->cols - 1)), sum = NULL;
         for (int w = 0; w < e->role->warps; w++) {
-            LLVMValueRef ptr = scratch_at(e, op, nv_addi(e, col, (int64_t)w * g->cols));
+            LLVMValueRef ptr = scratch_at(e, nv_addi(e, col, (int64_t)w * g->cols));
             LLVMValueRef x = LLVMBuildLoad2(e->b, t, ptr, "");
             LLVMSetAlignment(x, 4);
             sum = combine(e, op->sub, elem, sum, x);
@@ -176,52 +175,52 @@ void nv_emit_cred(nv_emit *e, const ir_op *op)
     nv_val v = nv_get(e, ir_in(op, 0)), r = nv_new(e, g.col_parts);
     for (int c = 0; c < g.col_parts; c++) {
         LLVMValueRef x = in_thread(e, op, &g, v, c, false);
-        r.v[c] = g.base == IR_DIST_QUAD && g.rows > 1 ? across_lanes(e, op->sub, from->elem, x, 4, 16) : x;
+        r.v[c] = g.rows > 1 ? across_lanes(e, op->sub, from->elem, x, lanes_of(&g), 16) : x;
     }
-    if (g.rows > 1 && e->role->warps > 1) {
-        if (e->k->place.scratch < 0)
-            llvmc_unsupported(e->c, "a column reduction without scratch memory");
-        else
-            across_warps(e, op, &g, r);
-    }
+    if (g.rows > 1 && e->role->warps > 1)
+        across_warps(e, op, &g, r);
     nv_set(e, &op->out[0], r);
 }
 
 // ---- changes of distribution
 // -------------------------------------------------------------------------------
 
-// Through shared memory, row after row: everybody writes, everybody reads.
+// Where element (row, col) of a tile of `cols` columns waits for its new owner.
+static LLVMValueRef waiting(nv_emit *e, pkc_elem elem, LLVMValueRef row, LLVMValueRef col, int cols)
+{
+    LLVMValueRef index = nv_add(e, nv_muli(e, row, cols), col);
+    return nv_shared(e, nv_addi(e, nv_muli(e, index, (int)pkc_elem_bits(elem) / 8), e->role->scratch));
+}
+
+// Through shared memory: everybody writes, everybody reads. Rows and columns change places where attr.flag
+// says so.
 void nv_emit_redist(nv_emit *e, const ir_op *op)
 {
     const ir_type *from = ir_in(op, 0)->type, *to = op->out[0].type;
-    if (nv_is_lazy(from) || nv_is_lazy(to)) {
-        nv_set(e, &op->out[0], nv_operand(e, ir_in(op, 0), to));
-        return;
-    }
-    if (e->k->place.scratch < 0 || from->elem == PKC_E_BOOL) {
-        llvmc_unsupported(e->c, "this change of distribution");
-        return;
-    }
-    nv_geo a = nv_geometry(from), b = nv_geometry(to);
-    nv_val v = nv_unpack(e, &a, nv_get(e, ir_in(op, 0)));
-    int size = (int)pkc_elem_bits(from->elem) / 8;
+    pkc_elem elem = from->elem == PKC_E_BOOL ? PKC_E_U8 : from->elem;
+    ir_type like = *from;
+    if (nv_is_lazy(from))
+        like.dist = to->dist;
+    nv_geo a = nv_geometry(&like), b = nv_geometry(to);
+    nv_val v = nv_unpack(e, &a, nv_operand(e, ir_in(op, 0), &like));
+    LLVMTypeRef type = llvmc_elem(e->c, to->elem), stored = llvmc_elem(e->c, elem);
     LLVMValueRef owner = nv_geo_owner(e, &a);
     for (int r = 0; r < a.row_parts; r++)
         for (int c = 0; c < a.col_parts; c++) {
             nv_place at = nv_geo_place(e, &a, r, c);
-            LLVMValueRef offset = nv_muli(e, nv_add(e, nv_muli(e, at.row, a.cols), at.col), size);
-            LLVMValueRef ptr = nv_shared(e, nv_addi(e, offset, scratch_base(e, op)));
-            nv_store_vec(e, ptr, from->elem, 1, nv_both(e, owner, at.in), &v.v[nv_geo_index(&a, r, c)]);
+            LLVMValueRef x = v.v[nv_geo_index(&a, r, c)];
+            x = type == stored ? x : LLVMBuildZExt(e->b, x, stored, "");
+            nv_store_vec(e, waiting(e, elem, at.row, at.col, a.cols), elem, 1, nv_both(e, owner, at.in), &x);
         }
     nv_sync_role(e);
     LLVMValueRef *elems = PKC_NEW_ARRAY(e->arena, LLVMValueRef, nv_geo_elems(&b));
     for (int r = 0; r < b.row_parts; r++)
         for (int c = 0; c < b.col_parts; c++) {
             nv_place at = nv_geo_place(e, &b, r, c);
-            LLVMValueRef offset = nv_muli(e, nv_add(e, nv_muli(e, at.row, b.cols), at.col), size);
-            LLVMValueRef ptr = nv_shared(e, nv_addi(e, offset, scratch_base(e, op)));
-            nv_load_vec(e, ptr, from->elem, 1, at.in, &elems[nv_geo_index(&b, r, c)]);
+            LLVMValueRef row = op->attr.flag ? at.col : at.row, col = op->attr.flag ? at.row : at.col, x;
+            nv_load_vec(e, waiting(e, elem, row, col, a.cols), elem, 1, at.in, &x);
+            elems[nv_geo_index(&b, r, c)] = type == stored ? x : LLVMBuildTrunc(e->b, x, type, "");
         }
-    nv_sync_role(e);
-    nv_set(e, &op->out[0], nv_pack(e, &b, elems, llvmc_elem(e->c, to->elem)));
+    nv_sync_role(e); // the space may be used again
+    nv_set(e, &op->out[0], nv_pack(e, &b, elems, type));
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nvptx/geometry.h"
 
+#include "ir/dist.h"
+
 enum { VEC = 8 }; // columns of a vector of line and flat tiles
 
 static int round_up(int a, int b)
@@ -11,8 +13,8 @@ static int round_up(int a, int b)
 static void line_geometry(nv_geo *g)
 {
     g->vec = g->cols % VEC ? 1 : VEC;
-    g->row_parts = round_up(g->rows, g->w);
-    g->col_parts = g->cols > 1 ? round_up(g->cols, 32 * VEC) * VEC : 1;
+    g->row_parts = round_up(g->rows, g->w * (32 / g->lanes));
+    g->col_parts = g->cols > 1 ? round_up(g->cols, g->lanes * VEC) * VEC : 1;
 }
 
 static void flat_geometry(nv_geo *g)
@@ -32,6 +34,7 @@ nv_geo nv_geometry(const ir_type *type)
 {
     nv_geo g = {.base = type->dist.base,
                 .w = type->dist.w ? type->dist.w : 1,
+                .lanes = ir_dist_lanes(type->dist),
                 .rows = type->rows,
                 .cols = type->cols};
     g.row_parts = g.col_parts = g.vec = g.pack = 1;
@@ -88,17 +91,21 @@ static nv_place line_place(nv_emit *e, const nv_geo *g, int r, int c)
 {
     nv_place p = {nv_i32(e, 0), nv_i32(e, 0), NULL};
     LLVMValueRef row_in = NULL, col_in = NULL;
+    int at_once = 32 / g->lanes, step = g->w * at_once;
     if (g->rows > 1) {
-        p.row = nv_addi(e, e->role_warp, r * g->w);
-        if ((r + 1) * g->w > g->rows)
-            row_in = nv_cmp(e, LLVMIntSLT, e->role_warp, nv_i32(e, g->rows - r * g->w));
+        LLVMValueRef first = nv_muli(e, e->role_warp, at_once);
+        if (at_once > 1)
+            first = nv_add(e, first, LLVMBuildUDiv(e->b, e->lane, nv_i32(e, g->lanes), ""));
+        p.row = nv_addi(e, first, (int64_t)r * step);
+        if ((r + 1) * step > g->rows)
+            row_in = nv_cmp(e, LLVMIntSLT, first, nv_i32(e, g->rows - r * step));
     }
     if (g->cols > 1) {
-        LLVMValueRef base = nv_muli(e, e->lane, VEC);
-        int step = c / VEC * 32 * VEC + c % VEC;
-        p.col = nv_addi(e, base, step);
-        if ((c / VEC + 1) * 32 * VEC > g->cols)
-            col_in = nv_cmp(e, LLVMIntSLT, base, nv_i32(e, g->cols - step));
+        LLVMValueRef base = nv_muli(e, nv_andi(e, e->lane, g->lanes - 1), VEC);
+        int from = c / VEC * g->lanes * VEC + c % VEC;
+        p.col = nv_addi(e, base, from);
+        if ((c / VEC + 1) * g->lanes * VEC > g->cols)
+            col_in = nv_cmp(e, LLVMIntSLT, base, nv_i32(e, g->cols - from));
     }
     p.in = row_in && col_in ? nv_and(e, row_in, col_in) : row_in ? row_in : col_in;
     return p;
@@ -139,17 +146,17 @@ nv_place nv_geo_place(nv_emit *e, const nv_geo *g, int row_part, int col_part)
     return (nv_place){nv_i32(e, 0), nv_i32(e, 0), NULL};
 }
 
-// A row is held by all lanes of a quad (or of the warp), a column by all quads of all warps.
+// A row is held by all lanes of a quad (or all that share it), a column by all quads of all warps.
 LLVMValueRef nv_geo_owner(nv_emit *e, const nv_geo *g)
 {
     if (g->rows == 1 && g->cols == 1)
         return nv_is(e, e->role_thread, 0);
     if (g->base == IR_DIST_FLAT || (g->rows > 1 && g->cols > 1))
         return NULL;
-    bool quad = g->base == IR_DIST_QUAD;
+    int lanes = g->base == IR_DIST_QUAD ? 4 : g->lanes;
     if (g->cols == 1)
-        return nv_is(e, quad ? nv_andi(e, e->lane, 3) : e->lane, 0);
-    return nv_cmp(e, LLVMIntULT, e->role_thread, nv_i32(e, quad ? 4 : 32));
+        return nv_is(e, nv_andi(e, e->lane, lanes - 1), 0);
+    return nv_cmp(e, LLVMIntULT, e->role_thread, nv_i32(e, lanes));
 }
 
 bool nv_is_lazy(const ir_type *type)

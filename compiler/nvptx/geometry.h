@@ -7,9 +7,9 @@
 //   8 * half
 //            of its block, column part 2j + b is column 8j + 2(l%4) + b (q: warp in its warpgroup, l: lane).
 //            Registers lie as wgmma, stmatrix and operand A want them: (block * C/8 + j) * 4 + half * 2 + b.
-//   line(n): row part i is row i * n + q; column part i is column 8(l + 32(i/8)) + i%8.
-//   flat(n): one row part; column part i belongs to vector t + 32n(i/8) of 8 columns, counted through the
-//   rows; single
+//   line(n, m): m lanes share a row, a warp holds 32/m rows at a time: row part i is row (i * n + q) * 32/m +
+//   l/m; column part i is column 8(l%m + m(i/8)) + i%8. flat(n): one row part; column part i belongs to
+//   vector t + 32n(i/8) of 8 columns, counted through the rows; single
 //            elements where the columns are no multiple of 8 (t: thread of the role).
 // docs/compiler.md, "Register tiles", is the contract with the passes.
 #ifndef PKC_NVPTX_GEOMETRY_H
@@ -19,7 +19,7 @@
 
 typedef struct nv_geo {
     ir_dist_base base;
-    int w, rows, cols;
+    int w, lanes, rows, cols;
     int row_parts, col_parts;
     int vec;  // columns that lie side by side in a thread and exist together
     int pack; // elements a register

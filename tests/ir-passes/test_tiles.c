@@ -13,7 +13,8 @@
 
 static ir_type reg(pkc_elem elem, int32_t rows, int32_t cols, ir_dist_base base, int w)
 {
-    return (ir_type){.kind = IR_T_REG, .elem = elem, .rows = rows, .cols = cols, .dist = {base, (uint16_t)w}};
+    return (ir_type){
+        .kind = IR_T_REG, .elem = elem, .rows = rows, .cols = cols, .dist = {.base = base, .w = (uint16_t)w}};
 }
 
 static int threads_of(const ir_type *t)
@@ -45,6 +46,13 @@ static void expect_holders(ir_type t, int expected)
     free(count);
 }
 
+static ir_type lines(int32_t rows, int32_t cols, int w, int lanes)
+{
+    ir_type t = reg(PKC_E_F32, rows, cols, IR_DIST_LINE, w);
+    t.dist.lanes = (uint16_t)lanes;
+    return t;
+}
+
 static void test_full_tiles_lie_once(void **state)
 {
     (void)state;
@@ -53,6 +61,8 @@ static void test_full_tiles_lie_once(void **state)
     expect_holders(reg(PKC_E_BF16, 256, 24, IR_DIST_QUAD, 2), 1);
     expect_holders(reg(PKC_E_F32, 16, 256, IR_DIST_LINE, 4), 1);
     expect_holders(reg(PKC_E_F32, 7, 100, IR_DIST_LINE, 3), 1);
+    for (int lanes = 1; lanes <= 32; lanes *= 2)
+        expect_holders(lines(70, 8 * lanes - 3, 3, lanes), 1);
     expect_holders(reg(PKC_E_F32, 16, 256, IR_DIST_FLAT, 4), 1);
     expect_holders(reg(PKC_E_F32, 5, 24, IR_DIST_FLAT, 2), 1);
     expect_holders(reg(PKC_E_F32, 3, 7, IR_DIST_FLAT, 1), 1);
@@ -67,6 +77,8 @@ static void test_rows_and_columns_are_repeated(void **state)
     expect_holders(reg(PKC_E_F32, 16, 1, IR_DIST_LINE, 4), 32); // a warp
     expect_holders(reg(PKC_E_F32, 1, 256, IR_DIST_LINE, 4), 4); // one lane of each warp
     expect_holders(reg(PKC_E_F32, 1, 1, IR_DIST_QUAD, 1), 128);
+    expect_holders(lines(30, 1, 3, 4), 4);  // the lanes of a row
+    expect_holders(lines(1, 32, 3, 4), 24); // 8 rows at a time in 3 warps
 }
 
 /// PTX ISA 9.7.16, matrix D of wgmma m64nNk16: d[i] of thread t lies in row 16 (t / 32) + (t % 32) / 4 + 8

@@ -36,7 +36,7 @@ static int setup(void **state)
     f->kernel = (ir_kernel){.arena = arena, .session = &f->session, .name = text(f, "k"), .form = IR_FORM_O};
     f->kernel.params = f->params;
     f->kernel.groups = &f->group;
-    f->kernel.place = (ir_placement){.threads = 256, .scratch = -1};
+    f->kernel.place = (ir_placement){.threads = 256};
     f->role.body = ir_region_new(&f->kernel, 0, NULL);
     *state = f;
     return 0;
@@ -91,10 +91,12 @@ static void places_agree_with_the_passes(void **state)
         ir_dist dist;
         int rows, cols;
     } cases[] = {
-        {{IR_DIST_QUAD, 2}, 128, 256}, {{IR_DIST_QUAD, 1}, 128, 64}, {{IR_DIST_QUAD, 2}, 256, 1},
-        {{IR_DIST_QUAD, 2}, 1, 128},   {{IR_DIST_LINE, 8}, 64, 128}, {{IR_DIST_LINE, 8}, 13, 520},
-        {{IR_DIST_LINE, 4}, 9, 1},     {{IR_DIST_LINE, 4}, 1, 264},  {{IR_DIST_FLAT, 8}, 64, 64},
-        {{IR_DIST_FLAT, 8}, 1, 7168},  {{IR_DIST_FLAT, 4}, 5, 7},    {{IR_DIST_FLAT, 8}, 1, 1},
+        {{IR_DIST_QUAD, 2, 0}, 128, 256}, {{IR_DIST_QUAD, 1, 0}, 128, 64}, {{IR_DIST_QUAD, 2, 0}, 256, 1},
+        {{IR_DIST_QUAD, 2, 0}, 1, 128},   {{IR_DIST_LINE, 8, 0}, 64, 128}, {{IR_DIST_LINE, 8, 0}, 13, 520},
+        {{IR_DIST_LINE, 4, 0}, 9, 1},     {{IR_DIST_LINE, 4, 0}, 1, 264},  {{IR_DIST_FLAT, 8, 0}, 64, 64},
+        {{IR_DIST_LINE, 4, 4}, 70, 32},   {{IR_DIST_LINE, 3, 8}, 13, 50},  {{IR_DIST_LINE, 3, 1}, 200, 1},
+        {{IR_DIST_LINE, 3, 2}, 1, 16},    {{IR_DIST_FLAT, 8, 0}, 1, 7168}, {{IR_DIST_FLAT, 4, 0}, 5, 7},
+        {{IR_DIST_FLAT, 8, 0}, 1, 1},
     };
     llvmc c;
     assert_true(llvmc_open(&c, &f->session, pkc_target_find("sm_90a"), NULL));
