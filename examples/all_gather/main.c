@@ -3,9 +3,9 @@
 // Usage: example_all_gather [--ranks N] [--backend auto|cuda|sim] [--launches K] [M=..] [N=..]
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "all_gather.pk.h"
+#include "all_gather/reference.h"
 #include "run.h"
 
 int main(int argc, char **argv)
@@ -19,10 +19,7 @@ int main(int argc, char **argv)
     float *x = malloc(ranks * nx * sizeof *x + 1);
     double *want = calloc(ranks * nx + 1, sizeof *want);
     host_normal_bf16(x, ranks * nx, &args.seed);
-    for (size_t i = 0; i < (size_t)m; i++)
-        for (size_t r = 0; r < ranks; r++)
-            for (size_t j = 0; j < (size_t)n; j++)
-                want[(i * ranks + r) * (size_t)n + j] = x[r * nx + i * (size_t)n + j];
+    all_gather_reference(want, x, ranks, (size_t)m, (size_t)n);
 
     pkrt_context *ctx = run_open(&args);
     pkrt_module *module;

@@ -1,246 +1,254 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every example at many rank counts and shapes on the simulator (or a GPU), three launches in a row, against
-// a float64 reference.
-//   kernel_sweep KERNEL [--backend sim|cuda] [--ranks 1,2,8] [--full] [--seed S]
-// Without --full: every size at least once and every pair of neighbouring sizes; with it: all combinations. A
-// shape that the kernel cannot take must be refused with a message that names the size and the nearest one
-// that works, and the kernel must run at that one.
+// Runs a kernel of cases.def over rank counts, sizes, machines and schedules, several launches in a row on
+// poisoned outputs, against its float64 reference.
+//   kernel_sweep KERNEL [--backend sim|cuda] [--ranks 1,2,8] [--launches N] [--full] [--seed S] [--only STEP]
+// Without --full the combinations rotate so that every value occurs (plan.h). A shape that the kernel cannot
+// take must be refused with a message that names the size and the nearest one that works, and the kernel must
+// run at that one. Every failure prints the options that run its combination alone.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include "all_gather.pk.h"
-#include "gemm.pk.h"
-#include "gemm_rs.pk.h"
-#include "gemm_rs_clear.pk.h"
+#include "case.h"
 #include "host.h"
+#include "plan.h"
 #include "run.h"
-#include "scale.pk.h"
 
-static const int64_t sizes[] = {8, 64, 100, 128, 130, 256, 1000};
-enum { SIZES = sizeof sizes / sizeof sizes[0], LAUNCHES = 3, MAX_RANKS = 16 };
+#define CASE(name, file, module, defines) extern const kernel_case case_##name;
+#include "cases.def"
+#undef CASE
 
-typedef struct sweep {
-    pkrt_context *ctx;
-    pkrt_module *module;
-    int ranks;
-    uint64_t seed;
-    int64_t d[3]; // M or R, N, K
-    int run, refused, failed;
-} sweep;
-
-/// Tensors, the kernel and what rank r's output should be.
-typedef struct test_case {
-    pkrt_tensor *tensors[3];
-    int n_tensors;
-    pkrt_tensor *output;
-    pkrt_kernel *kernel;
-    double *want; // ranks * count
-    size_t count;
-    double tolerance;
-} test_case;
-
-typedef struct kernel_row {
-    const char *name;
-    const char *text;
-    size_t length;
-    int n_dims;
-    pkrt_status (*prepare)(sweep *s, test_case *c);
-} kernel_row;
-
-static float *normal(sweep *s, size_t n)
-{
-    float *x = malloc((n + 1) * sizeof *x);
-    host_normal_bf16(x, n, &s->seed);
-    return x;
-}
-
-static pkrt_tensor *input(sweep *s, test_case *c, int n_dims, const int64_t *dims, const float *x)
-{
-    pkrt_tensor *t = run_tensor(s->ctx, PKRT_BF16, n_dims, dims, 0, x);
-    return c->tensors[c->n_tensors++] = t;
-}
-
-static pkrt_tensor *output(sweep *s, test_case *c, int n_dims, const int64_t *dims, unsigned flags)
-{
-    c->output = c->tensors[c->n_tensors++] = run_tensor(s->ctx, PKRT_BF16, n_dims, dims, flags, NULL);
-    c->count = (size_t)pkrt_tensor_count(c->output);
-    c->want = calloc((size_t)s->ranks * c->count + 1, sizeof *c->want);
-    return c->output;
-}
-
-// ---- the kernels ---------------------------------------------------------------------------------------
-
-static pkrt_status prepare_scale(sweep *s, test_case *c)
-{
-    int64_t dims[] = {s->d[0], s->d[1]};
-    size_t n = (size_t)(dims[0] * dims[1]);
-    float *x = normal(s, (size_t)s->ranks * n);
-    scale_args args = {.X = input(s, c, 2, dims, x), .Y = output(s, c, 2, dims, 0), .a = 0.75f};
-    for (size_t i = 0; i < (size_t)s->ranks * n; i++)
-        c->want[i] = (double)args.a * x[i];
-    free(x);
-    c->tolerance = 1e-2;
-    return scale_bind(s->module, &c->kernel, &args);
-}
-
-static pkrt_status prepare_all_gather(sweep *s, test_case *c)
-{
-    size_t m = (size_t)s->d[0], n = (size_t)s->d[1], ranks = (size_t)s->ranks;
-    float *x = normal(s, ranks * m * n);
-    all_gather_args args = {.X = input(s, c, 2, (int64_t[]){s->d[0], s->d[1]}, x),
-                            .Y = output(s, c, 3, (int64_t[]){s->d[0], s->ranks, s->d[1]}, PKRT_SYMMETRIC)};
-    for (size_t r = 0; r < ranks; r++)
-        for (size_t i = 0; i < m; i++)
-            for (size_t o = 0; o < ranks; o++)
-                for (size_t j = 0; j < n; j++)
-                    c->want[((r * m + i) * ranks + o) * n + j] = x[(o * m + i) * n + j];
-    free(x);
-    return all_gather_bind(s->module, &c->kernel, &args);
-}
-
-static pkrt_status prepare_gemm(sweep *s, test_case *c)
-{
-    size_t m = (size_t)s->d[0], n = (size_t)s->d[1], k = (size_t)s->d[2];
-    float *a = normal(s, (size_t)s->ranks * m * k), *b = normal(s, (size_t)s->ranks * k * n);
-    gemm_args args = {.A = input(s, c, 2, (int64_t[]){s->d[0], s->d[2]}, a),
-                      .B = input(s, c, 2, (int64_t[]){s->d[2], s->d[1]}, b),
-                      .C = output(s, c, 2, (int64_t[]){s->d[0], s->d[1]}, 0)};
-    for (size_t r = 0; r < (size_t)s->ranks; r++)
-        host_gemm(c->want + r * m * n, a + r * m * k, b + r * k * n, m, n, k);
-    free(a);
-    free(b);
-    c->tolerance = 1e-2;
-    return gemm_bind(s->module, &c->kernel, &args);
-}
-
-/// Tensors of both forms of gemm_rs.
-static gemm_rs_args gemm_rs_tensors(sweep *s, test_case *c)
-{
-    size_t rows = (size_t)s->d[0], n = (size_t)s->d[1], k = (size_t)s->d[2], ranks = (size_t)s->ranks;
-    float *a = normal(s, ranks * ranks * rows * k), *b = normal(s, ranks * k * n);
-    gemm_rs_args args = {.A = input(s, c, 3, (int64_t[]){s->ranks, s->d[0], s->d[2]}, a),
-                         .B = input(s, c, 2, (int64_t[]){s->d[2], s->d[1]}, b),
-                         .C = output(s, c, 2, (int64_t[]){s->d[0], s->d[1]}, PKRT_SYMMETRIC)};
-    for (size_t r = 0; r < ranks; r++)
-        host_gemm(c->want, a + r * ranks * rows * k, b + r * k * n, ranks * rows, n, k);
-    free(a);
-    free(b);
-    c->tolerance = 1e-2;
-    return args;
-}
-
-static pkrt_status prepare_gemm_rs(sweep *s, test_case *c)
-{
-    gemm_rs_args args = gemm_rs_tensors(s, c);
-    return gemm_rs_bind(s->module, &c->kernel, &args);
-}
-
-static pkrt_status prepare_gemm_rs_clear(sweep *s, test_case *c)
-{
-    gemm_rs_args t = gemm_rs_tensors(s, c);
-    gemm_rs_clear_args args = {.A = t.A, .B = t.B, .C = t.C};
-    return gemm_rs_clear_bind(s->module, &c->kernel, &args);
-}
-
-static const kernel_row kernels[] = {
-    {"scale", scale_pk, sizeof scale_pk - 1, 2, prepare_scale},
-    {"all_gather", all_gather_pk, sizeof all_gather_pk - 1, 2, prepare_all_gather},
-    {"gemm", gemm_pk, sizeof gemm_pk - 1, 3, prepare_gemm},
-    {"gemm_rs", gemm_rs_pk, sizeof gemm_rs_pk - 1, 3, prepare_gemm_rs},
-    {"gemm_rs_clear", gemm_rs_clear_pk, sizeof gemm_rs_clear_pk - 1, 3, prepare_gemm_rs_clear},
+static const kernel_case *const cases[] = {
+#define CASE(name, file, module, defines) &case_##name,
+#include "cases.def"
+#undef CASE
 };
 
-// ---- one case ------------------------------------------------------------------------------------------
+typedef struct tally {
+    int run, refused, failed, launches;
+} tally;
 
-static void free_case(test_case *c)
+/// One setting at work.
+typedef struct sweep {
+    const plan_options *options;
+    plan_setting setting;
+    const kernel_case *k;
+    pkrt_context *ctx;
+    pkrt_module *module;
+    tally t;
+} sweep;
+
+static void describe(const sweep *s, const case_run *run)
 {
-    pkrt_kernel_destroy(c->kernel);
-    for (int i = 0; i < c->n_tensors; i++)
-        pkrt_tensor_destroy(c->tensors[i]);
-    free(c->want);
+    printf("%s, %d ranks", s->k->name, s->setting.ranks);
+    for (int i = 0; i < CASE_AXES && s->k->axes[i].name; i++)
+        printf(", %s = %lld", s->k->axes[i].name, (long long)run->values[i]);
 }
 
-static bool launch_and_compare(sweep *s, test_case *c)
+static void fail(sweep *s, const case_run *run, long step, const char *why)
+{
+    printf("FAILED ");
+    describe(s, run);
+    printf(": %s\n  again: kernel_sweep %s --backend %s --ranks %d --seed %llu%s --only %ld\n", why,
+           s->k->name, s->options->backend, s->setting.ranks, (unsigned long long)s->options->seed,
+           s->options->full ? " --full" : "", step);
+    s->t.failed++;
+}
+
+// ---- one combination -----------------------------------------------------------------------------------
+
+/// Sets the number of communication SMs: 1, 2, a quarter, half. A count that leaves a group without workers
+/// must be refused, by the call that sets it or by the launch, with the kernel's name in the message.
+static bool set_comm(sweep *s, case_run *run, long step)
+{
+    int sms = pkrt_kernel_sms(run->kernel);
+    const int64_t wrong[] = {0, -1, sms};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        pkrt_status status = pkrt_kernel_set(run->kernel, s->k->comm, wrong[i], 0);
+        if (status == PKRT_OK)
+            status = pkrt_kernel_launch(run->kernel, NULL);
+        if (status != PKRT_NO_ROOM || !strstr(pkrt_last_error(s->ctx), "group")) {
+            fail(s, run, step, "a group without workers was not refused");
+            return false;
+        }
+    }
+    const int counts[] = {1, 2, sms / 4, sms / 2};
+    int n = counts[(step + step / 4) % 4];
+    n = n < 1 ? 1 : n > sms / 2 ? sms / 2 : n;
+    run_check(s->ctx, pkrt_kernel_set(run->kernel, s->k->comm, n, 0), "setting the communication SMs");
+    return true;
+}
+
+/// All launches but the last two are compared one by one. The last two follow each other without the host in
+/// between, where they do not work in place.
+static bool launch_all(sweep *s, case_run *run)
 {
     bool ok = true;
-    double worst = 0;
-    for (int l = 0; l < LAUNCHES; l++) {
-        run_poison(s->ctx, c->output);
-        run_launch(s->ctx, c->kernel);
-        for (int r = 0; r < s->ranks; r++)
-            ok &= run_compare(s->ctx, c->output, r, c->want + (size_t)r * c->count, c->tolerance, &worst);
+    for (int left = s->options->launches; ok && left > 0;) {
+        int n = left == 2 && !case_in_place(run) ? 2 : 1;
+        case_refill(run);
+        for (int i = 0; i < n; i++)
+            run_check(s->ctx, pkrt_kernel_launch(run->kernel, NULL), "launching");
+        run_check(s->ctx, pkrt_context_synchronize(s->ctx), "running");
+        ok = case_right(run);
+        left -= n;
+        s->t.launches += n;
     }
     return ok;
 }
 
-static void fail(sweep *s, const kernel_row *k, const char *why)
+/// A refusal must say "got NAME = VALUE; the nearest NAME that works is OTHER"; gives that combination.
+static bool nearest(const sweep *s, pkrt_status status, int64_t *values)
 {
-    printf("FAILED %s, %d ranks, %lld x %lld x %lld: %s\n", k->name, s->ranks, (long long)s->d[0],
-           (long long)s->d[1], (long long)s->d[2], why);
-    s->failed++;
+    const char *why = pkrt_last_error(s->ctx), *at = strstr(why, "the nearest ");
+    char name[32];
+    long long value;
+    if (status != PKRT_BAD_SHAPE || !strstr(why, s->k->name) || !strstr(why, "got ") || !at ||
+        sscanf(at, "the nearest %31s that works is %lld", name, &value) != 2)
+        return false;
+    for (int i = 0; i < CASE_AXES && s->k->axes[i].name; i++)
+        if (strcmp(s->k->axes[i].name, name) == 0 && values[i] != value) {
+            values[i] = value;
+            return true;
+        }
+    return false;
 }
 
-/// A refusal must say "got NAME = VALUE; the nearest NAME that works is OTHER".
-static void check_refusal(sweep *s, const kernel_row *k, pkrt_status status)
+static case_run new_run(const sweep *s, long step)
 {
-    const char *why = pkrt_last_error(s->ctx);
-    bool clear = status == PKRT_BAD_SHAPE && strstr(why, k->name) && strstr(why, "got ") &&
-                 strstr(why, "that works is ");
-    s->refused++;
-    if (!clear)
-        fail(s, k, why);
+    return (case_run){.kernel_case = s->k,
+                      .ctx = s->ctx,
+                      .module = s->module,
+                      .ranks = s->setting.ranks,
+                      .seed = s->options->seed + (uint64_t)step * 1000003};
 }
 
-static void run_case(sweep *s, const kernel_row *k)
+static void run_combination(sweep *s, long step)
 {
-    test_case c = {0};
-    pkrt_status status = k->prepare(s, &c);
-    if (status != PKRT_OK) {
-        check_refusal(s, k, status);
-    } else {
-        s->run++;
-        if (!launch_and_compare(s, &c))
-            fail(s, k, "wrong result");
+    case_run run = new_run(s, step);
+    plan_values(s->options, s->k, step, run.values);
+    pkrt_status status = s->k->prepare(&run);
+    for (int i = 0; status != PKRT_OK && i < CASE_AXES && nearest(s, status, run.values); i++) {
+        case_run again = new_run(s, step);
+        memcpy(again.values, run.values, sizeof run.values);
+        s->t.refused++;
+        case_free(&run);
+        run = again;
+        status = s->k->prepare(&run);
     }
-    free_case(&c);
+    if (status != PKRT_OK)
+        fail(s, &run, step, pkrt_last_error(s->ctx));
+    else if ((!s->k->comm || set_comm(s, &run, step)) && !launch_all(s, &run))
+        fail(s, &run, step, "wrong result");
+    s->t.run++;
+    case_free(&run);
 }
 
-// ---- all cases -----------------------------------------------------------------------------------------
+// ---- one setting, in a process of its own --------------------------------------------------------------
 
-/// Whether the combination is one of those of a short run: sizes shifted against each other by a number that
-/// grows with the rank count.
-static bool chosen(bool full, int ranks, int i, int j, int l)
+static void put_setting(const char *name, int value)
 {
-    return full || ((j == (i + ranks) % SIZES) && (l == (i + 2 * ranks) % SIZES));
+    char text[16];
+    snprintf(text, sizeof text, "%d", value);
+    setenv(name, text, 1);
 }
 
-static void run_rank_count(sweep *s, const kernel_row *k, const char *backend, bool full)
+/// The simulator reads these when its driver starts.
+static void set_machine(const plan_setting *p)
 {
-    host_args args = {.ranks = s->ranks, .backend = backend};
-    s->ctx = run_open(&args);
-    run_check(s->ctx, pkrt_module_load(s->ctx, &s->module, k->text, k->length), "loading the module");
-    for (int i = 0; i < SIZES; i++)
-        for (int j = 0; j < SIZES; j++)
-            for (int l = 0; l < (k->n_dims == 3 ? SIZES : 1); l++)
-                if (chosen(full, s->ranks, i, j, k->n_dims == 3 ? l : (i + 2 * s->ranks) % SIZES)) {
-                    memcpy(s->d, (int64_t[]){sizes[i], sizes[j], k->n_dims == 3 ? sizes[l] : 0}, sizeof s->d);
-                    run_case(s, k);
-                }
+    put_setting("PKSIM_SMS", p->sms);
+    put_setting("PKSIM_DEVICES", p->devices);
+    put_setting("PKSIM_SEED", p->seed);
+    put_setting("PKSIM_LATE", p->late);
+    unsetenv("PKSIM_STRAGGLER");
+    if (p->straggler >= 0)
+        put_setting("PKSIM_STRAGGLER", p->straggler);
+}
+
+static tally run_setting(sweep *s)
+{
+    pkrt_context_options options = PKRT_CONTEXT_OPTIONS_INIT;
+    bool sim = strcmp(s->options->backend, "sim") == 0;
+    options.ranks = s->setting.ranks;
+    options.backend = sim ? PKRT_BACKEND_SIM : PKRT_BACKEND_CUDA;
+    if (sim)
+        set_machine(&s->setting);
+    run_check(s->ctx, pkrt_context_create(&s->ctx, &options), "opening a context");
+    run_check(s->ctx, pkrt_module_load(s->ctx, &s->module, s->k->text, s->k->length), "loading the module");
+    for (long i = 0; i < s->setting.count; i++)
+        if (s->options->only < 0 || s->options->only == s->setting.first + i)
+            run_combination(s, s->setting.first + i);
     pkrt_context_destroy(s->ctx);
+    return s->t;
 }
 
-typedef struct options {
-    const char *kernel, *backend;
-    int ranks[MAX_RANKS], n_ranks;
-    bool full;
-    uint64_t seed;
-} options;
+static void print_setting(const plan_options *o, const plan_setting *p)
+{
+    printf("%d ranks", p->ranks);
+    if (strcmp(o->backend, "sim") == 0)
+        printf(" on %d devices of %d SMs, schedule seed %d%s", p->devices, p->sms, p->seed,
+               p->late ? ", late copies" : "");
+    if (p->straggler >= 0)
+        printf(", device %d slow", p->straggler);
+    printf(": combinations %ld to %ld\n", p->first, p->first + p->count - 1);
+    fflush(stdout);
+}
 
-static bool parse_ranks(const char *text, options *o)
+/// What a child tells its parent. A child that ends in another way has failed.
+static tally in_child(sweep *s)
+{
+    int ends[2];
+    tally t = {.failed = 1};
+    if (pipe(ends) != 0)
+        return t;
+    pid_t child = fork();
+    if (child == 0) {
+        t = run_setting(s);
+        fflush(stdout);
+        _exit(write(ends[1], &t, sizeof t) != sizeof t);
+    }
+    close(ends[1]);
+    if (child < 0 || read(ends[0], &t, sizeof t) != sizeof t) {
+        t = (tally){.failed = 1};
+        printf("FAILED: the process of this setting ended early\n");
+    }
+    close(ends[0]);
+    if (child > 0)
+        waitpid(child, NULL, 0);
+    return t;
+}
+
+static bool wanted(const plan_options *o, const plan_setting *p)
+{
+    return p->count > 0 && (o->only < 0 || (o->only >= p->first && o->only < p->first + p->count));
+}
+
+static tally run_all(const plan_options *o, const kernel_case *k)
+{
+    tally all = {0};
+    plan_setting p;
+    for (int i = 0; plan_setting_at(o, k, i, &p); i++) {
+        if (!wanted(o, &p))
+            continue;
+        print_setting(o, &p);
+        sweep s = {.options = o, .setting = p, .k = k};
+        tally t = in_child(&s);
+        all.run += t.run;
+        all.refused += t.refused;
+        all.failed += t.failed;
+        all.launches += t.launches;
+    }
+    return all;
+}
+
+// ---- the command line ----------------------------------------------------------------------------------
+
+static bool parse_ranks(const char *text, plan_options *o)
 {
     char *end;
-    for (o->n_ranks = 0; o->n_ranks < MAX_RANKS; text = end + 1) {
+    for (o->n_ranks = 0; o->n_ranks < PLAN_MAX_RANKS; text = end + 1) {
         o->ranks[o->n_ranks++] = (int)strtol(text, &end, 10);
         if (end == text || o->ranks[o->n_ranks - 1] < 1 || (*end && *end != ','))
             return false;
@@ -250,48 +258,70 @@ static bool parse_ranks(const char *text, options *o)
     return false;
 }
 
-static bool parse(int argc, char **argv, options *o)
+static bool parse_value(const char *option, const char *value, plan_options *o)
+{
+    if (strcmp(option, "--ranks") == 0)
+        return parse_ranks(value, o);
+    if (strcmp(option, "--backend") == 0) {
+        o->backend = value;
+        return strcmp(value, "sim") == 0 || strcmp(value, "cuda") == 0;
+    }
+    char *end;
+    long long v = strtoll(value, &end, 10);
+    if (end == value || *end || v < 0)
+        return false;
+    if (strcmp(option, "--seed") == 0)
+        o->seed = (uint64_t)v;
+    else if (strcmp(option, "--launches") == 0)
+        o->launches = (int)v;
+    else if (strcmp(option, "--only") == 0)
+        o->only = (long)v;
+    else
+        return false;
+    return true;
+}
+
+static bool parse(int argc, char **argv, plan_options *o)
 {
     for (int i = 1; i < argc; i++) {
-        bool value = i + 1 < argc;
         if (strcmp(argv[i], "--full") == 0)
             o->full = true;
-        else if (strcmp(argv[i], "--backend") == 0 && value)
-            o->backend = argv[++i];
-        else if (strcmp(argv[i], "--seed") == 0 && value)
-            o->seed = strtoull(argv[++i], NULL, 10);
-        else if (strcmp(argv[i], "--ranks") == 0 && value && parse_ranks(argv[i + 1], o))
-            i++;
         else if (argv[i][0] != '-' && !o->kernel)
             o->kernel = argv[i];
+        else if (i + 1 < argc && parse_value(argv[i], argv[i + 1], o))
+            i++;
         else
             return false;
     }
     return o->kernel != NULL;
 }
 
+static int usage(void)
+{
+    fprintf(stderr,
+            "usage: kernel_sweep KERNEL [--backend sim|cuda] [--ranks 1,2,8] [--launches N] [--full]\n"
+            "                    [--seed S] [--only STEP]\nkernels:");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        fprintf(stderr, " %s", cases[i]->name);
+    fputc('\n', stderr);
+    return 2;
+}
+
 int main(int argc, char **argv)
 {
-    options o = {.backend = "sim", .ranks = {1, 2, 3, 4, 8}, .n_ranks = 5, .seed = 1};
-    const kernel_row *k = NULL;
+    plan_options o = {
+        .backend = "sim", .ranks = {1, 2, 3, 4, 5, 8}, .n_ranks = 6, .launches = 5, .only = -1, .seed = 1};
+    const kernel_case *k = NULL;
     bool parsed = parse(argc, argv, &o);
-    for (size_t i = 0; parsed && i < sizeof kernels / sizeof kernels[0]; i++)
-        if (strcmp(kernels[i].name, o.kernel) == 0)
-            k = &kernels[i];
-    if (!k) {
-        fprintf(
-            stderr,
-            "usage: kernel_sweep scale|all_gather|gemm|gemm_rs|gemm_rs_clear [--backend sim|cuda] [--ranks "
-            "1,2,8] [--full] [--seed S]\n");
-        return 2;
-    }
-    sweep s = {.seed = o.seed};
+    for (size_t i = 0; parsed && i < sizeof cases / sizeof cases[0]; i++)
+        if (strcmp(cases[i]->name, o.kernel) == 0)
+            k = cases[i];
+    if (!k)
+        return usage();
     printf("seed %llu\n", (unsigned long long)o.seed);
-    for (int i = 0; i < o.n_ranks; i++) {
-        s.ranks = o.ranks[i];
-        run_rank_count(&s, k, o.backend, o.full);
-    }
-    printf("%s: %d shapes run %d times each, %d refused, %d failed\n", k->name, s.run, LAUNCHES, s.refused,
-           s.failed);
-    return s.failed != 0 || s.run == 0;
+    double start = host_seconds();
+    tally t = run_all(&o, k);
+    printf("%s: %d combinations, %d launches, %d refused at first, %d failed, %.1f s\n", k->name, t.run,
+           t.launches, t.refused, t.failed, host_seconds() - start);
+    return t.failed != 0 || t.run == 0;
 }
