@@ -47,13 +47,23 @@ static void describe(const sweep *s, const case_run *run)
         printf(", %s = %lld", s->k->axes[i].name, (long long)run->values[i]);
 }
 
+/// The rank list stays whole: where a combination stands in it decides on its machine and schedule.
+static void print_again(const sweep *s, long step)
+{
+    const plan_options *o = s->options;
+    printf("  again: kernel_sweep %s --backend %s --seed %llu%s --only %ld --ranks ", s->k->name, o->backend,
+           (unsigned long long)o->seed, o->full ? " --full" : "", step);
+    for (int i = 0; i < o->n_ranks; i++)
+        printf("%s%d", i ? "," : "", o->ranks[i]);
+    putchar('\n');
+}
+
 static void fail(sweep *s, const case_run *run, long step, const char *why)
 {
     printf("FAILED ");
     describe(s, run);
-    printf(": %s\n  again: kernel_sweep %s --backend %s --ranks %d --seed %llu%s --only %ld\n", why,
-           s->k->name, s->options->backend, s->setting.ranks, (unsigned long long)s->options->seed,
-           s->options->full ? " --full" : "", step);
+    printf(": %s\n", why);
+    print_again(s, step);
     s->t.failed++;
 }
 
