@@ -91,7 +91,10 @@ class Tensor:
 
     def __getitem__(self, index):
         index = index if isinstance(index, tuple) else (index,)
-        assert len(index) == len(self.dims), "wrong number of indices"
+        dims = self.dims
+        if len(index) == 2 and len(dims) == 2 and 0 <= index[0] < dims[0] and 0 <= index[1] < dims[1]: # the usual case, fast
+            return self.data[self.rank][index[0] * dims[1] + index[1]]
+        assert len(index) == len(dims), "wrong number of indices"
         at = 0
         for i, n in zip(index, self.dims):
             assert i >= 0, "an index before the tensor"

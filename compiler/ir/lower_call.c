@@ -127,7 +127,8 @@ static ir_value *converted(lower *l, pkc_span span, meaning x, const ir_type *to
     return lower_to_reg(l, span, x, to->elem, turned ? to->cols : to->rows, turned ? to->rows : to->cols);
 }
 
-/// A view with sizes says how large its tile is; one without takes the size of the value.
+/// A view with sizes says how large its tile is; one without takes the size of the value: one element of a
+/// scalar.
 static ir_value *store_view(lower *l, const meaning *to, const ir_type *t)
 {
     int64_t sizes[2] = {0};
@@ -136,6 +137,8 @@ static ir_value *store_view(lower *l, const meaning *to, const ir_type *t)
         if (to->index[i].kind != PKC_INDEX_PLAIN && n++ < 2)
             sizes[n - 1] = to->index[i].size;
     bool repeats = n == 2 && (t->rows == 1 || t->rows == sizes[0]) && (t->cols == 1 || t->cols == sizes[1]);
+    if (t->kind == IR_T_SCALAR && n == 0)
+        return lower_view(l, to, 1, 1);
     bool reg = t->kind == IR_T_REG && !repeats;
     return lower_view(l, to, reg ? t->rows : 0, reg ? t->cols : 0);
 }
@@ -223,6 +226,50 @@ static bool check_role(lower *l, const call *c)
     return false;
 }
 
+static ir_value *product(lower *l, ir_value *acc, const meaning *a, const meaning *b)
+{
+    ir_value *in[3] = {acc, a->v, b->v};
+    return &ir_build(&l->b, IR_MMA, 0, 3, in, 1, &acc->type, 0)->out[0];
+}
+
+/// A scale is a number, or one for each row of the first operand, or each column of the second.
+static bool check_scale(lower *l, meaning *m, int32_t rows, int32_t cols)
+{
+    *m = lower_adapt(l, m->span, *m, PKC_E_F32);
+    if (lower_is_poison(m))
+        return false;
+    const ir_type *t = m->v->type;
+    bool fits =
+        t->kind == IR_T_SCALAR || ((t->rows == rows || t->rows == 1) && (t->cols == cols || t->cols == 1));
+    if (t->elem == PKC_E_F32 && fits)
+        return true;
+    const char *want = pkc_arena_printf(&l->s->arena, "a scale: f32 or f32[%d, %d]", rows, cols);
+    pkc_diag *d = pkc_diag_error(l->s, PKC_DIAG_WRONG_KIND, m->span, want, lower_describe(l, m));
+    if (t->elem == PKC_E_F32 && t->rows == cols && t->cols == rows)
+        pkc_diag_help(d, "%s", "it fits transposed: .T");
+    return false;
+}
+
+/// acc += a * b * sa * sb. The unit sums unscaled, so the product of this call has an accumulator of its own.
+static ir_value *scaled_product(lower *l, const call *c, const meaning *acc, const meaning *a,
+                                const meaning *b)
+{
+    meaning sa = c->arg[3], sb = c->n > 4 ? c->arg[4] : lower_int(l, 1);
+    const ir_type *t = acc->v->type;
+    if (t->elem != PKC_E_F32) {
+        pkc_diag_error(l->s, PKC_DIAG_WRONG_TYPE, acc->span, "mma with scales", "an f32 accumulator",
+                       lower_describe(l, acc));
+        return NULL;
+    }
+    if (!check_scale(l, &sa, t->rows, 1) || !check_scale(l, &sb, 1, t->cols))
+        return NULL;
+    meaning zero = lower_int(l, 0);
+    ir_value *part = lower_to_reg(l, c->e->span, zero, PKC_E_F32, t->rows, t->cols);
+    meaning scale = lower_arith(l, c->e->span, IR_BIN_MUL, sa, sb);
+    meaning sum = lower_arith(l, c->e->span, IR_BIN_MUL, lower_value(product(l, part, a, b)), scale);
+    return lower_arith(l, c->e->span, IR_BIN_ADD, *acc, sum).v;
+}
+
 static meaning lower_MMA(lower *l, const call *c)
 {
     meaning acc = c->arg[0], a = c->arg[1], b = c->arg[2];
@@ -232,12 +279,9 @@ static meaning lower_MMA(lower *l, const call *c)
         return lower_poison();
     if (!check_product(l, c, &acc, &a, &b) || !check_major(l, &a, &b))
         return lower_poison();
-    ir_value *in[5] = {acc.v, a.v, b.v};
-    int n = 3;
-    for (int i = 3; i < c->n; i++)
-        in[n++] = c->arg[i].v;
-    lower_assign(l, &c->args->data[0]->as.name.name,
-                 lower_value(&ir_build(&l->b, IR_MMA, 0, n, in, 1, &acc.v->type, 0)->out[0]));
+    ir_value *sum = c->n > 3 ? scaled_product(l, c, &acc, &a, &b) : product(l, acc.v, &a, &b);
+    if (sum)
+        lower_assign(l, &c->args->data[0]->as.name.name, lower_value(sum));
     return nothing();
 }
 
