@@ -66,6 +66,13 @@ static ir_tile_use access_use(const ir_type *reg)
     return pkc_elem_bits(reg->elem) == 16 ? IR_USE_QUAD16 : IR_USE_QUAD;
 }
 
+static ir_tile_use copy_use(const ir_op *copy)
+{
+    if (ir_copy_is_flat(copy))
+        return IR_USE_COPY_FLAT;
+    return ir_copy_has_end(copy) ? IR_USE_COPY_ROWS : IR_USE_COPY;
+}
+
 static void shape_error(tiles *s, const ir_op *op, const char *axis, int32_t size, const char *need)
 {
     pkc_diag_error(s->k->session, PKC_DIAG_PRODUCT_SHAPE, op->pos, axis, size, need);
@@ -121,7 +128,7 @@ static bool collect(ir_op *op, void *user)
         break;
     case IR_COPY_IN:
     case IR_COPY_OUT:
-        add_use(s, ir_copy_tile(op), ir_copy_is_flat(op) ? IR_USE_COPY_FLAT : IR_USE_COPY, op->pos);
+        add_use(s, ir_copy_tile(op), copy_use(op), op->pos);
         break;
     case IR_LOAD:
         if (ir_in(op, 0)->type->kind == IR_T_TILE)
@@ -186,6 +193,8 @@ static const char *fix_of(ir_tile_use use)
         return "make it at most 256 rows high, with rows of a multiple of 16 bytes: up to 256 elements, or a "
                "multiple of 128 bytes "
                "and 8 rows";
+    case IR_USE_COPY_ROWS:
+        return "make its rows a multiple of 128 bytes long, and it at most 256 rows high";
     case IR_USE_COPY_FLAT:
     case IR_USE_QUAD16:
     case IR_USE_QUAD:

@@ -31,6 +31,11 @@ static ir_value *copy_view(lower *l, const meaning *view, const meaning *tile)
                        pkc_elem_name(view->param->elem));
         return NULL;
     }
+    if (v && v->def->attr.has_col_hi) {
+        pkc_diag *d = pkc_diag_error(l->s, PKC_DIAG_COPY_ROW_END, view->span);
+        pkc_diag_help(d, "load and store take such a view");
+        return NULL;
+    }
     if (v)
         lower_require_rows(l, view->param);
     return v;

@@ -35,6 +35,8 @@ static int worth(ir_layout layout, ir_tile_use use)
         return lin ? 0 : full ? 3 : layout == IR_LAY_SW64 ? 2 : 1;
     case IR_USE_COPY:
         return 2;
+    case IR_USE_COPY_ROWS:
+        return lin || full ? 2 : 0;
     case IR_USE_COPY_FLAT:
         return lin ? 3 : 0;
     case IR_USE_QUAD16:
@@ -55,12 +57,18 @@ static bool box_fits(ir_layout layout, pkc_elem elem, int32_t rows, int32_t cols
     return layout != IR_LAY_LIN || (cols <= 256 && ir_tile_bytes(elem, 1, cols) % 16 == 0);
 }
 
+/// Boxes begin at multiples of 128 bytes of shared memory (PTX ISA, cp.async.bulk.tensor).
+enum { BOX_ALIGN = 128 };
+
 int ir_layout_score(ir_layout layout, ir_tile_use use, pkc_elem elem, int32_t rows, int32_t cols)
 {
     int span = ir_layout_span(layout);
     if (span != 0 && (ir_tile_bytes(elem, 1, cols) % span != 0 || rows % 8 != 0))
         return 0;
-    if (use == IR_USE_COPY && !box_fits(layout, elem, rows, cols))
+    bool copy = use == IR_USE_COPY || use == IR_USE_COPY_ROWS;
+    if (copy && !box_fits(layout, elem, rows, cols))
+        return 0;
+    if (use == IR_USE_COPY_ROWS && ir_tile_bytes(elem, 1, cols) % BOX_ALIGN != 0)
         return 0;
     if (use == IR_USE_MMA_MN && pkc_elem_bits(elem) != 16)
         return 0;
@@ -75,6 +83,8 @@ const char *ir_tile_use_text(ir_tile_use use)
         return "an operand of a product";
     case IR_USE_COPY:
         return "the tile of a bulk copy";
+    case IR_USE_COPY_ROWS:
+        return "the tile of a bulk copy that may end inside it";
     case IR_USE_COPY_FLAT:
         return "the row of a bulk copy";
     case IR_USE_QUAD16:
@@ -118,6 +128,11 @@ ir_value *ir_copy_tile(const ir_op *copy)
 ir_value *ir_copy_view(const ir_op *copy)
 {
     return ir_in(copy, copy->kind == IR_COPY_IN ? 1 : 0);
+}
+
+bool ir_copy_has_end(const ir_op *copy)
+{
+    return ir_copy_view(copy)->def->attr.has_row_hi;
 }
 
 bool ir_copy_is_flat(const ir_op *copy)

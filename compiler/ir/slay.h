@@ -14,6 +14,7 @@ typedef enum ir_tile_use {
     IR_USE_MMA_K,     // operand of a product, its contracted axis contiguous
     IR_USE_MMA_MN,    // operand of a product, its other axis contiguous
     IR_USE_COPY,      // bulk copy through a tensor map
+    IR_USE_COPY_ROWS, // the same, row by row where the view ends inside the tile
     IR_USE_COPY_FLAT, // bulk copy of one contiguous row
     IR_USE_QUAD16,    // load or store, 16-bit elements in `quad` (ldmatrix, stmatrix)
     IR_USE_QUAD,      // load or store, other elements in `quad`
@@ -37,6 +38,8 @@ int64_t ir_layout_align(ir_layout layout);
 /// The view of a copy as seen by copies: one row along the last axis that never hangs over the edge, 16-byte
 /// size.
 bool ir_copy_is_flat(const ir_op *copy);
+/// The view ends at a row of its own: where that lies inside the tile, rows are copied one by one.
+bool ir_copy_has_end(const ir_op *copy);
 /// The tile and the view operand of copy.in or copy.out.
 ir_value *ir_copy_tile(const ir_op *copy);
 ir_value *ir_copy_view(const ir_op *copy);

@@ -7,7 +7,7 @@
 
 struct nv_copy_map {
     const ir_op *copy;
-    int map;
+    int map, row_map; // row_map: of a copy that may end inside the tile, -1: none
 };
 
 typedef PKC_VEC(nv_tmap) map_vec;
@@ -26,7 +26,7 @@ typedef struct maker {
 // ---- tensor maps
 // -------------------------------------------------------------------------------------------
 
-static nv_tmap map_for(const ir_op *copy)
+static nv_tmap map_for(const ir_op *copy, int32_t rows)
 {
     const ir_op *view = ir_copy_view(copy)->def;
     const ir_type *tile = ir_copy_tile(copy)->type;
@@ -37,7 +37,7 @@ static nv_tmap map_for(const ir_op *copy)
     for (int i = 0; i < p->n_dims; i++) {
         int axis = p->n_dims - 1 - i;
         m.axis[i] = axis;
-        m.box[i] = axis == view->attr.col_axis ? across : axis == view->attr.row_axis ? tile->rows : 1;
+        m.box[i] = axis == view->attr.col_axis ? across : axis == view->attr.row_axis ? rows : 1;
     }
     m.swizzle = ir_layout_span(tile->layout);
     return m;
@@ -68,7 +68,9 @@ static bool see_copy(ir_op *op, void *user)
 {
     maker *m = user;
     if ((op->kind == IR_COPY_IN || op->kind == IR_COPY_OUT) && !ir_copy_is_flat(op)) {
-        struct nv_copy_map c = {op, add_map(m, map_for(op))};
+        struct nv_copy_map c = {op, add_map(m, map_for(op, ir_copy_tile(op)->type->rows)), -1};
+        if (ir_copy_has_end(op))
+            c.row_map = add_map(m, map_for(op, 1));
         pkc_vec_push(m->arena, &m->copies, c);
     }
     return true;
@@ -86,12 +88,24 @@ static void collect_maps(maker *m)
     m->lay->n_copies = (int)m->copies.len;
 }
 
-const nv_tmap *nv_map_of(const nv_layout *lay, const ir_op *copy)
+static const struct nv_copy_map *find_copy(const nv_layout *lay, const ir_op *copy)
 {
     for (int i = 0; i < lay->n_copies; i++)
         if (lay->copies[i].copy == copy)
-            return &lay->maps[lay->copies[i].map];
+            return &lay->copies[i];
     return NULL;
+}
+
+const nv_tmap *nv_map_of(const nv_layout *lay, const ir_op *copy)
+{
+    const struct nv_copy_map *c = find_copy(lay, copy);
+    return c ? &lay->maps[c->map] : NULL;
+}
+
+const nv_tmap *nv_row_map_of(const nv_layout *lay, const ir_op *copy)
+{
+    const struct nv_copy_map *c = find_copy(lay, copy);
+    return c && c->row_map >= 0 ? &lay->maps[c->row_map] : NULL;
 }
 
 int64_t nv_flat_bytes(const ir_op *copy)

@@ -64,6 +64,8 @@ static inline bool nv_has_exit(const ir_kernel *k)
 const nv_layout *nv_layout_make(const ir_kernel *k);
 /// The map of a copy op, NULL for the flat form.
 const nv_tmap *nv_map_of(const nv_layout *lay, const ir_op *copy);
+/// The map of single rows of a copy that may end inside the tile, NULL for others.
+const nv_tmap *nv_row_map_of(const nv_layout *lay, const ir_op *copy);
 /// The field, or NULL where the kernel has no such thing.
 const nv_field *nv_field_dim(const nv_layout *lay, pkc_str name);
 const nv_field *nv_field_param(const nv_layout *lay, nv_what what, const ir_param *param, int axis);
