@@ -8,11 +8,14 @@
 #include "ir/slots.h"
 
 typedef struct state {
-    bool bulk_wr;    // bulk stores that are not known written
-    bool multi_wr;   // multicast stores without an alias fence
-    bool sh_wr;      // ordinary stores to shared memory that bulk copies and products may not see yet
-    bool sh_rd;      // ordinary loads of slots that bulk loads may overwrite
-    bool acquired;   // what another role acquired came through a pipe: no proxy fence yet
+    bool bulk_wr;  // bulk stores that are not known written
+    bool multi_wr; // stores at multicast addresses, without an alias fence behind them
+    bool fenced;   // one thread has fenced such stores, and the others have not met it since
+    bool plain_wr; // stores at ordinary addresses of what is reached at multicast ones, seen without an alias
+                   // fence
+    bool sh_wr;    // ordinary stores to shared memory that bulk copies and products may not see yet
+    bool sh_rd;    // ordinary loads of slots that bulk loads may overwrite
+    bool acquired; // what another role acquired came through a pipe: no proxy fence yet
     ir_accesses acc; // since the role last met
 } state;
 
@@ -48,6 +51,7 @@ static void sync_role(orderer *s, ir_op *op)
     if (s->emit && !s->role->thin)
         ir_build_sync(&b, IR_SYNC_ROLE);
     s->now.acc.len = 0;
+    s->now.fenced = false;
 }
 
 static void sync_warp(orderer *s, ir_op *op)
@@ -162,7 +166,7 @@ static void visit_pipe_wait(orderer *s, const ir_op *op)
 {
     const ir_role *putter = op->out[0].type->pipe->putter;
     if (op->sub == IR_SIDE_FULL && putter != NULL && putter != s->role && acquires_from(s, putter, MAX_CHAIN))
-        s->now.acquired = true;
+        s->now.acquired = true, s->now.plain_wr = s->now.plain_wr || ir_role_multicasts(s->role);
 }
 
 // ---- accesses
@@ -200,6 +204,52 @@ static void visit_access(orderer *s, ir_op *op)
     }
 }
 
+/// The op stores to all ranks at once; its destination is the operand that it writes.
+static bool writes_all(const ir_op *op)
+{
+    return ir_in(op, op->kind == IR_STORE ? 1 : 0)->def->attr.peer == IR_PEER_ALL;
+}
+
+/// The op touches, at an ordinary address, memory that some role reaches at a multicast one.
+static bool touches_plainly(const orderer *s, const ir_op *op, bool write)
+{
+    ir_access a;
+    for (int i = 0; ir_access_of(op, i, &a); i++) {
+        if (a.view == NULL || (write && !a.write) ||
+            (ir_may_multicast(op) && a.view->attr.peer == IR_PEER_ALL))
+            continue;
+        if (ir_param_multicasts(s->k, a.view->attr.param))
+            return true;
+    }
+    return false;
+}
+
+/// An alias fence lies between accesses to the same memory at ordinary and at multicast addresses. One thread
+/// fences, between two meetings: after what the others did, before what they do.
+static void between_aliases(orderer *s, ir_op *op)
+{
+    if (s->now.plain_wr)
+        drain_bulk(s, op);
+    if (s->now.multi_wr || s->now.plain_wr) {
+        sync_role(s, op);
+        fence(s, op, IR_FENCE_ALIAS);
+    }
+    if (op->kind == IR_COPY_IN || op->kind == IR_COPY_OUT)
+        fence(s, op, IR_FENCE_ASYNC_GLOB);
+    sync_role(s, op);
+    s->now.multi_wr = s->now.plain_wr = s->now.fenced = false;
+}
+
+/// Before an access to memory at one kind of address, behind stores to it at the other.
+static void visit_alias(orderer *s, ir_op *op)
+{
+    bool multi = ir_may_multicast(op), plain = touches_plainly(s, op, false);
+    if ((multi && s->now.plain_wr) || (plain && (s->now.multi_wr || s->now.fenced)))
+        between_aliases(s, op);
+    s->now.multi_wr = s->now.multi_wr || (multi && writes_all(op));
+    s->now.plain_wr = s->now.plain_wr || touches_plainly(s, op, true);
+}
+
 static bool copies_remote(const ir_op *op)
 {
     return op->kind == IR_COPY_IN || ir_is_remote(ir_in(op, 0));
@@ -211,22 +261,21 @@ static void visit_copy(orderer *s, ir_op *op)
         fence(s, op, IR_FENCE_ASYNC_GLOB);
         s->now.acquired = false;
     }
+    visit_alias(s, op);
     visit_access(s, op);
     s->now.bulk_wr = s->now.bulk_wr || op->kind == IR_COPY_OUT;
 }
 
 static void visit_store(orderer *s, ir_op *op)
 {
-    const ir_value *to = ir_in(op, 1);
+    visit_alias(s, op);
     visit_access(s, op);
-    if (to->type->kind == IR_T_TILE)
-        s->now.sh_wr = true;
-    else
-        s->now.multi_wr = s->now.multi_wr || (to->def != NULL && to->def->attr.peer == IR_PEER_ALL);
+    s->now.sh_wr = s->now.sh_wr || ir_in(op, 1)->type->kind == IR_T_TILE;
 }
 
 static void visit_load(orderer *s, ir_op *op)
 {
+    visit_alias(s, op);
     visit_access(s, op);
     if (ir_in(op, 0)->type->kind == IR_T_TILE)
         s->now.sh_rd = true;
@@ -269,10 +318,12 @@ static void visit_signal(orderer *s, ir_op *op)
         s->ok = false;
     }
     drain_bulk(s, op);
-    if (s->now.multi_wr)
-        fence(s, op, IR_FENCE_ALIAS);
-    s->now.multi_wr = false;
+    bool alias = s->now.multi_wr;
     sync_role(s, op);
+    if (alias)
+        fence(s, op, IR_FENCE_ALIAS); // by the thread that signals
+    s->now.multi_wr = false;
+    s->now.fenced = s->now.fenced || alias;
     if (!s->emit)
         return;
     const ir_op *sig = ir_in(op, 0)->def;
@@ -297,6 +348,8 @@ static void visit_wait(orderer *s, ir_op *op)
     }
     if (ir_role_copies(s->role))
         fence(s, op, IR_FENCE_ASYNC_GLOB);
+    if (ir_role_multicasts(s->role))
+        fence(s, op, IR_FENCE_ALIAS);
     sync_role(s, op);
     if (s->emit)
         ir_erase(op);
@@ -307,7 +360,7 @@ static void visit_barrier(orderer *s, ir_op *op)
     drain_bulk(s, op);
     if (s->now.multi_wr)
         fence(s, op, IR_FENCE_ALIAS);
-    s->now = (state){.acquired = ir_role_copies(s->role)};
+    s->now = (state){.acquired = ir_role_copies(s->role), .plain_wr = ir_role_multicasts(s->role)};
 }
 
 // ---- the walk
@@ -326,6 +379,8 @@ static void join(orderer *s, state *a, const state *b)
 {
     a->bulk_wr = a->bulk_wr || b->bulk_wr;
     a->multi_wr = a->multi_wr || b->multi_wr;
+    a->plain_wr = a->plain_wr || b->plain_wr;
+    a->fenced = a->fenced || b->fenced;
     a->sh_wr = a->sh_wr || b->sh_wr;
     a->sh_rd = a->sh_rd || b->sh_rd;
     a->acquired = a->acquired || b->acquired;
@@ -399,7 +454,8 @@ static void visit(orderer *s, ir_op *op)
         break;
     case IR_NET_REDUCE:
     case IR_NET_ALL:
-        s->now.multi_wr = true;
+        visit_alias(s, op);
+        visit_access(s, op);
         break;
     case IR_MMA_ISSUE:
         visit_issue(s, op);

@@ -31,6 +31,11 @@ static bool axis_aligned(const ir_op *view, int axis, int32_t extent)
     return axis < 0 || is_multiple(ir_in(view, first + axis), extent);
 }
 
+static const ir_op *view_of(const ir_value *v)
+{
+    return v->type->kind == IR_T_VIEW ? v->def : NULL;
+}
+
 static const void *memory_of(const ir_value *v)
 {
     if (v->type->kind == IR_T_VIEW)
@@ -45,13 +50,17 @@ static const void *memory_of(const ir_value *v)
 
 static ir_access whole(const ir_value *v, bool write)
 {
-    return (ir_access){.what = memory_of(v), .write = write, .mixed = true};
+    return (ir_access){.what = memory_of(v), .view = view_of(v), .write = write, .mixed = true};
 }
 
 static ir_access by_threads(const ir_value *v, const ir_type *reg, bool write)
 {
-    ir_access a = {
-        .what = memory_of(v), .write = write, .rows = reg->rows, .cols = reg->cols, .dist = reg->dist};
+    ir_access a = {.what = memory_of(v),
+                   .view = view_of(v),
+                   .write = write,
+                   .rows = reg->rows,
+                   .cols = reg->cols,
+                   .dist = reg->dist};
     a.row_axis = v->type->transposed ? -2 : -1; // the same thread has other elements there
     a.col_axis = -1;
     if (v->type->kind != IR_T_VIEW)
@@ -63,8 +72,22 @@ static ir_access by_threads(const ir_value *v, const ir_type *reg, bool write)
     return a;
 }
 
+/// A tile of a sum over ranks: dealt to the threads by its shape, and by whether the memory comes in vectors.
+static ir_access summed(const ir_value *v, const ir_value *source, bool write)
+{
+    const ir_type tile = {.rows = v->type->rows, .cols = v->type->cols};
+    ir_access a = by_threads(v, &tile, write);
+    a.with = source->def->attr.param;
+    return a;
+}
+
 bool ir_access_of(const ir_op *op, int index, ir_access *out)
 {
+    bool sum = op->kind == IR_NET_REDUCE || op->kind == IR_NET_ALL;
+    if (sum && index < op->n_in) {
+        *out = summed(ir_in(op, index), ir_in(op, op->n_in - 1), index == 0);
+        return true;
+    }
     bool copy = op->kind == IR_COPY_IN || op->kind == IR_COPY_OUT;
     if (copy && index < 2) {
         *out =
@@ -87,13 +110,16 @@ bool ir_access_of(const ir_op *op, int index, ir_access *out)
 /// A row, a column or a single element is held by many threads and written by one of them.
 static bool each_its_own(const ir_access *a)
 {
+    if (a->with != NULL)
+        return true;
     return a->dist.base == IR_DIST_FLAT ? a->rows > 1 || a->cols > 1 : a->rows > 1 && a->cols > 1;
 }
 
 static bool same_way(const ir_access *a, const ir_access *b)
 {
     return !a->mixed && !b->mixed && a->rows == b->rows && a->cols == b->cols && each_its_own(a) &&
-           ir_dist_equal(a->dist, b->dist) && a->row_axis == b->row_axis && a->col_axis == b->col_axis;
+           ir_dist_equal(a->dist, b->dist) && a->with == b->with && a->row_axis == b->row_axis &&
+           a->col_axis == b->col_axis;
 }
 
 bool ir_access_conflicts(const ir_accesses *before, const ir_access *now)

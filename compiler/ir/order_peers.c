@@ -32,6 +32,46 @@ static bool touches(const ir_op *op)
     return false;
 }
 
+bool ir_may_multicast(const ir_op *op)
+{
+    if (op->kind == IR_NET_REDUCE || op->kind == IR_NET_ALL)
+        return true;
+    return op->kind == IR_STORE && ir_in(op, 1)->type->kind == IR_T_VIEW &&
+           ir_in(op, 1)->def->attr.peer == IR_PEER_ALL;
+}
+
+typedef struct multicast_query {
+    const ir_param *param; // NULL: any
+    bool found;
+} multicast_query;
+
+static bool find_multicast(ir_op *op, void *user)
+{
+    multicast_query *q = user;
+    for (int i = 0; ir_may_multicast(op) && i < op->n_in; i++) {
+        const ir_value *v = ir_in(op, i);
+        bool all = v->type->kind == IR_T_VIEW && v->def->attr.peer == IR_PEER_ALL;
+        q->found = q->found || (all && (q->param == NULL || v->def->attr.param == q->param));
+    }
+    return !q->found;
+}
+
+bool ir_role_multicasts(const ir_role *role)
+{
+    multicast_query q = {NULL, false};
+    ir_walk(role->body, find_multicast, NULL, &q);
+    return q.found;
+}
+
+bool ir_param_multicasts(const ir_kernel *k, const ir_param *param)
+{
+    multicast_query q = {param, false};
+    for (const ir_group *g = k->groups; g != NULL; g = g->next)
+        for (const ir_role *r = g->roles; r != NULL; r = r->next)
+            ir_walk(r->body, find_multicast, NULL, &q);
+    return q.found;
+}
+
 static bool find_copy(ir_op *op, void *user)
 {
     bool *found = user;
@@ -64,6 +104,8 @@ static void wait_for_peers(ir_kernel *k, ir_role *role)
     ir_build(&b, IR_PEER_WAIT, 0, 0, NULL, 0, NULL, 0);
     if (ir_role_copies(role))
         ir_build_fence(&b, IR_FENCE_ASYNC_GLOB);
+    if (ir_role_multicasts(role)) // what other ranks, and launches before, wrote at ordinary addresses
+        ir_build_fence(&b, IR_FENCE_ALIAS);
     if (!role->thin)
         ir_build_sync(&b, IR_SYNC_ROLE);
 }

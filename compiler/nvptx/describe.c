@@ -156,9 +156,15 @@ static cJSON *describe_maps(const nv_layout *lay)
 // ---- the block
 // ---------------------------------------------------------------------------------------------
 
+static cJSON *pointer(const nv_field *f, const char *whose)
+{
+    cJSON *x = prefix("pointer", f->param->name, -1);
+    cJSON_AddItemToArray(x, cJSON_CreateString(whose));
+    return x;
+}
+
 static cJSON *field_what(const nv_field *f)
 {
-    cJSON *x;
     switch (f->what) {
     case NV_WHAT_DIM:
         return prefix("dim", f->dim, -1);
@@ -174,11 +180,14 @@ static cJSON *field_what(const nv_field *f)
         return prefix("bank_words", NULL, -1);
     case NV_WHAT_STATES:
         return prefix("peer_states", NULL, -1);
+    case NV_WHAT_MULTI_STATE:
+        return prefix("multicast_state", NULL, -1);
     case NV_WHAT_POINTER:
+        return pointer(f, "own");
     case NV_WHAT_PEERS:
-        x = prefix("pointer", f->param->name, -1);
-        cJSON_AddItemToArray(x, cJSON_CreateString(f->what == NV_WHAT_PEERS ? "rank" : "own"));
-        return x;
+        return pointer(f, "rank");
+    case NV_WHAT_MULTI:
+        return pointer(f, "all");
     case NV_WHAT_MAP:
     case NV_WHAT_MAPS:
         break; // described as maps
@@ -230,12 +239,14 @@ static cJSON *describe_requires(const ir_kernel *k)
     return all;
 }
 
-static cJSON *describe_state(const ir_kernel *k)
+static cJSON *describe_state(const ir_kernel *k, const nv_layout *lay)
 {
     cJSON *j = cJSON_CreateObject();
     cJSON_AddBoolToObject(j, "entry", k->needs_entry);
     cJSON_AddBoolToObject(j, "exit", nv_has_exit(k));
     cJSON_AddBoolToObject(j, "signals", k->has_signals);
+    if (nv_field_param(lay, NV_WHAT_MULTI_STATE, NULL, 0))
+        cJSON_AddTrueToObject(j, "multicast");
     return j;
 }
 
@@ -262,7 +273,7 @@ static cJSON *describe_kernel(const ir_kernel *k)
     cJSON_AddItemToObject(j, "maps", describe_maps(lay));
     cJSON_AddItemToObject(j, "block", describe_block(lay));
     cJSON_AddItemToObject(j, "require", describe_requires(k));
-    cJSON_AddItemToObject(j, "state", describe_state(k));
+    cJSON_AddItemToObject(j, "state", describe_state(k, lay));
     return j;
 }
 

@@ -128,6 +128,12 @@ LLVMValueRef nv_axis(nv_emit *e, const ir_param *param, int axis);
 LLVMValueRef nv_hexpr(nv_emit *e, const ir_hx *x);
 /// Address of a parameter's first element on this rank or on `rank` (NULL: this one), as a global pointer.
 LLVMValueRef nv_base(nv_emit *e, const ir_param *param, LLVMValueRef rank);
+/// Multicast address of a parameter's copies, or (NULL) of the ranks' states, as a global pointer: null at
+/// run time where the launch has none. NULL where the kernel has no use for one.
+LLVMValueRef nv_multicast(nv_emit *e, const ir_param *param);
+LLVMValueRef nv_is_address(nv_emit *e, LLVMValueRef pointer);
+/// i1: the launch has any multicast address. NULL where the kernel has no use for one.
+LLVMValueRef nv_any_multicast(nv_emit *e);
 /// Address of a tensor map; `rank` matters where the map exists once a rank.
 LLVMValueRef nv_tensor_map(nv_emit *e, const nv_tmap *map, LLVMValueRef rank);
 /// First word of a signal array in a bank, and the words of a bank (i32).
@@ -169,6 +175,10 @@ void nv_sync_warp(nv_emit *e);
 void nv_sync_role(nv_emit *e);
 /// Fence acq_rel at system or device scope.
 void nv_fence(nv_emit *e, bool sys);
+/// Fence between accesses to the same memory at ordinary and at multicast addresses. Only launches that have
+/// multicast addresses pay for it ([M] 1108 cycles on an H200); nothing is emitted where no launch can have
+/// any.
+void nv_fence_alias(nv_emit *e);
 /// red.add of an i32 in global memory; the forms of the sub-kinds of sig.add.
 void nv_red_add(nv_emit *e, ir_sig order, LLVMValueRef address, LLVMValueRef n);
 LLVMValueRef nv_load_acquire(nv_emit *e, LLVMValueRef address, bool sys);

@@ -117,6 +117,30 @@ LLVMValueRef nv_base(nv_emit *e, const ir_param *param, LLVMValueRef rank)
     return f ? pointer(e, field_ptr(e, f, rank, 8)) : missing(e, e->c->gptr);
 }
 
+LLVMValueRef nv_multicast(nv_emit *e, const ir_param *param)
+{
+    const nv_field *f = nv_field_param(e->lay, param ? NV_WHAT_MULTI : NV_WHAT_MULTI_STATE, param, 0);
+    return f ? pointer(e, field_ptr(e, f, NULL, 0)) : NULL;
+}
+
+LLVMValueRef nv_is_address(nv_emit *e, LLVMValueRef pointer)
+{
+    return LLVMBuildIsNotNull(e->b, pointer, "");
+}
+
+LLVMValueRef nv_any_multicast(nv_emit *e)
+{
+    LLVMValueRef any = NULL;
+    for (int i = 0; i < e->lay->n_fields; i++) {
+        const nv_field *f = &e->lay->fields[i];
+        if (f->what != NV_WHAT_MULTI && f->what != NV_WHAT_MULTI_STATE)
+            continue;
+        LLVMValueRef this = nv_is_address(e, nv_multicast(e, f->param));
+        any = any ? nv_or(e, any, this) : this;
+    }
+    return any;
+}
+
 LLVMValueRef nv_tensor_map(nv_emit *e, const nv_tmap *map, LLVMValueRef rank)
 {
     const nv_field *f = nv_field_map(e->lay, map);

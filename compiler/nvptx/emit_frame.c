@@ -77,6 +77,7 @@ void nv_wait_entry(nv_emit *e)
 void nv_exit_protocol(nv_emit *e)
 {
     LLVMValueRef epoch = nv_epoch(e);
+    nv_fence_alias(e); // what was stored at multicast addresses, for those who read it after the launch
     LLVMBasicBlockRef after = nv_begin_if(e, count_in(e, NV_STATE_EXIT_CTAS));
     LLVMBuildStore(e->b, nv_addi(e, epoch, 1), nv_state_word(e, NULL, NV_STATE_EPOCH));
     if (nv_has_exit(e->k)) {

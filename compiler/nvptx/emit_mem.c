@@ -42,20 +42,22 @@ static LLVMValueRef exists(nv_emit *e, const nv_view *v, nv_place at)
     return nv_both(e, at.in, nv_and(e, row, col));
 }
 
+typedef enum access { ACCESS_LOAD, ACCESS_STORE, ACCESS_STORE_ALL } access; // the last: multicast
+
 // Visits the tile in runs of `run` columns; elems holds all elements of the thread.
-static void view_runs(nv_emit *e, const nv_view *v, const nv_geo *g, pkc_elem elem, int run, bool store,
+static void view_runs(nv_emit *e, const nv_view *v, const nv_geo *g, pkc_elem elem, int run, access how,
                       LLVMValueRef *elems)
 {
-    LLVMValueRef owner = store ? nv_geo_owner(e, g) : NULL;
+    LLVMValueRef owner = how == ACCESS_LOAD ? NULL : nv_geo_owner(e, g);
     for (int r = 0; r < g->row_parts; r++)
         for (int c = 0; c < g->col_parts; c += run) {
             nv_place at = nv_geo_place(e, g, r, c);
             LLVMValueRef ptr = address(e, v, at), pred = nv_both(e, owner, exists(e, v, at));
             LLVMValueRef *at_elem = &elems[nv_geo_index(g, r, c)];
-            if (store)
-                nv_store_vec(e, ptr, elem, run, pred, at_elem);
-            else
+            if (how == ACCESS_LOAD)
                 nv_load_vec(e, ptr, elem, run, pred, at_elem);
+            else
+                (how == ACCESS_STORE ? nv_store_vec : nv_store_vec_all)(e, ptr, elem, run, pred, at_elem);
         }
 }
 
@@ -72,7 +74,7 @@ static void load_view(nv_emit *e, const ir_op *op, const nv_geo *g, pkc_elem ele
     LLVMValueRef *slow = PKC_NEW_ARRAY(e->arena, LLVMValueRef, n),
                  *fast = PKC_NEW_ARRAY(e->arena, LLVMValueRef, n);
     if (!may_vectorise(&v, g)) {
-        view_runs(e, &v, g, elem, 1, false, slow);
+        view_runs(e, &v, g, elem, 1, ACCESS_LOAD, slow);
         nv_set(e, &op->out[0], nv_pack(e, g, slow, t));
         return;
     }
@@ -80,11 +82,11 @@ static void load_view(nv_emit *e, const ir_op *op, const nv_geo *g, pkc_elem ele
                       after = nv_block(e, "loaded");
     nv_branch(e, vectors_fit(e, &v, g, elem), vec, one);
     nv_enter(e, vec);
-    view_runs(e, &v, g, elem, g->vec, false, fast);
+    view_runs(e, &v, g, elem, g->vec, ACCESS_LOAD, fast);
     nv_val a = nv_pack(e, g, fast, t);
     nv_goto(e, after);
     nv_enter(e, one);
-    view_runs(e, &v, g, elem, 1, false, slow);
+    view_runs(e, &v, g, elem, 1, ACCESS_LOAD, slow);
     nv_val b = nv_pack(e, g, slow, t);
     nv_goto(e, after);
     nv_enter(e, after);
@@ -102,17 +104,17 @@ static void store_view(nv_emit *e, const ir_op *op, const nv_geo *g, pkc_elem el
 {
     nv_view v = nv_view_open(e, ir_in(op, 1)->def, rank);
     if (!may_vectorise(&v, g)) {
-        view_runs(e, &v, g, elem, 1, true, elems);
+        view_runs(e, &v, g, elem, 1, ACCESS_STORE, elems);
         return;
     }
     LLVMBasicBlockRef vec = nv_block(e, "vectors"), one = nv_block(e, "elements"),
                       after = nv_block(e, "stored");
     nv_branch(e, vectors_fit(e, &v, g, elem), vec, one);
     nv_enter(e, vec);
-    view_runs(e, &v, g, elem, g->vec, true, elems);
+    view_runs(e, &v, g, elem, g->vec, ACCESS_STORE, elems);
     nv_goto(e, after);
     nv_enter(e, one);
-    view_runs(e, &v, g, elem, 1, true, elems);
+    view_runs(e, &v, g, elem, 1, ACCESS_STORE, elems);
     nv_goto(e, after);
     nv_enter(e, after);
 }
@@ -197,12 +199,37 @@ void nv_emit_load(nv_emit *e, const ir_op *op)
     nv_set(e, &op->out[0], nv_pack(e, &g, elems, llvmc_elem(e->c, type->elem)));
 }
 
-// Stores to every rank's copy: a loop that starts with the next rank, so that ranks do not crowd on one.
-static void store_all(nv_emit *e, const ir_op *op, const nv_geo *g, pkc_elem elem, LLVMValueRef *elems)
+// A loop that starts with the next rank, so that ranks do not crowd on one.
+static void store_each(nv_emit *e, const ir_op *op, const nv_geo *g, pkc_elem elem, LLVMValueRef *elems)
 {
     nv_loop loop = nv_loop_begin(e, nv_i32(e, 0), nv_ranks(e));
     store_view(e, op, g, elem, elems, nv_next_rank(e, loop.i));
     nv_loop_end(e, &loop, nv_i32(e, 1));
+}
+
+// Stores to every rank's copy: through a multicast address where the launch has one and the tile consists of
+// vectors that such an address takes, else to each in turn.
+static void store_all(nv_emit *e, const ir_op *op, const nv_geo *g, pkc_elem elem, LLVMValueRef *elems)
+{
+    const ir_op *view = ir_in(op, 1)->def;
+    LLVMValueRef first = nv_multicast(e, view->attr.param);
+    nv_view own = nv_view_open(e, view, NULL);
+    if (!first || !own.contiguous || g->vec * pkc_elem_bits(elem) % 32 != 0) {
+        store_each(e, op, g, elem, elems);
+        return;
+    }
+    LLVMBasicBlockRef multi = nv_block(e, "multicast"), each = nv_block(e, "loop"),
+                      after = nv_block(e, "sent");
+    LLVMValueRef fits = vectors_fit(e, &own, g, elem); // all copies are aligned alike
+    nv_branch(e, nv_and(e, nv_is_address(e, first), fits), multi, each);
+    nv_enter(e, multi);
+    nv_view v = nv_view_open_at(e, view, first);
+    view_runs(e, &v, g, elem, g->vec, ACCESS_STORE_ALL, elems);
+    nv_goto(e, after);
+    nv_enter(e, each);
+    store_each(e, op, g, elem, elems);
+    nv_goto(e, after);
+    nv_enter(e, after);
 }
 
 void nv_emit_store(nv_emit *e, const ir_op *op)

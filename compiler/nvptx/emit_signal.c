@@ -3,6 +3,7 @@
 // parity.
 #include "nvptx/abi.h"
 #include "nvptx/emit.h"
+#include "nvptx/multimem.h"
 
 // Byte offset in a rank's state of a signal's counter.
 static LLVMValueRef sig_offset(nv_emit *e, const ir_op *sig)
@@ -23,6 +24,34 @@ static LLVMValueRef sig_address(nv_emit *e, LLVMValueRef offset, LLVMValueRef ra
     return LLVMBuildGEP2(e->b, e->c->i8, nv_state(e, rank), &offset, 1, "");
 }
 
+static void add_each(nv_emit *e, LLVMValueRef offset, ir_sig order, LLVMValueRef n)
+{
+    nv_loop loop = nv_loop_begin(e, nv_i32(e, 0), nv_ranks(e));
+    nv_red_add(e, order, sig_address(e, offset, nv_next_rank(e, loop.i)), n);
+    nv_loop_end(e, &loop, nv_i32(e, 1));
+}
+
+// Relaxed adds to every rank's counter: one where the launch has a multicast address of the states, else a
+// loop.
+static void add_all(nv_emit *e, LLVMValueRef offset, ir_sig order, LLVMValueRef n)
+{
+    LLVMValueRef states = nv_multicast(e, NULL);
+    if (!states) {
+        add_each(e, offset, order, n);
+        return;
+    }
+    LLVMBasicBlockRef multi = nv_block(e, "multicast"), each = nv_block(e, "loop"),
+                      after = nv_block(e, "sent");
+    nv_branch(e, nv_is_address(e, states), multi, each);
+    nv_enter(e, multi);
+    nv_multi_add(e, LLVMBuildGEP2(e->b, e->c->i8, states, &offset, 1, ""), n);
+    nv_goto(e, after);
+    nv_enter(e, each);
+    add_each(e, offset, order, n);
+    nv_goto(e, after);
+    nv_enter(e, after);
+}
+
 static void add_to(nv_emit *e, const ir_op *sig, ir_sig order, LLVMValueRef n)
 {
     LLVMValueRef offset = sig_offset(e, sig);
@@ -31,9 +60,7 @@ static void add_to(nv_emit *e, const ir_op *sig, ir_sig order, LLVMValueRef n)
         nv_red_add(e, order, sig_address(e, offset, rank), n);
         return;
     }
-    nv_loop loop = nv_loop_begin(e, nv_i32(e, 0), nv_ranks(e));
-    nv_red_add(e, order, sig_address(e, offset, nv_next_rank(e, loop.i)), n);
-    nv_loop_end(e, &loop, nv_i32(e, 1));
+    add_all(e, offset, order, n);
 }
 
 // Releases of a signal that goes to all ranks: one fence, then relaxed adds.
@@ -78,14 +105,17 @@ void nv_ring_start(nv_emit *e)
 static void release_entry(nv_emit *e, LLVMValueRef i)
 {
     LLVMValueRef offset = ring_load(e, e->c->i64, i, 0), n = ring_load(e, e->c->i32, i, 8);
-    LLVMValueRef rank = ring_load(e, e->c->i32, i, 12), all = nv_is(e, rank, TO_ALL);
-    // One loop for both: over every rank, or once.
-    LLVMValueRef to = nv_select(e, all, nv_ranks(e), nv_i32(e, 1));
-    LLVMValueRef one = nv_select(e, nv_is(e, rank, TO_SELF), nv_rank(e), rank);
-    nv_loop loop = nv_loop_begin(e, nv_i32(e, 0), to);
-    LLVMValueRef target = nv_select(e, all, nv_next_rank(e, loop.i), one);
+    LLVMValueRef rank = ring_load(e, e->c->i32, i, 12);
+    LLVMBasicBlockRef all = nv_block(e, "to_all"), one = nv_block(e, "to_one"), after = nv_block(e, "told");
+    nv_branch(e, nv_is(e, rank, TO_ALL), all, one);
+    nv_enter(e, all);
+    add_all(e, offset, IR_SIG_RLX_SYS, n);
+    nv_goto(e, after);
+    nv_enter(e, one);
+    LLVMValueRef target = nv_select(e, nv_is(e, rank, TO_SELF), nv_rank(e), rank);
     nv_red_add(e, IR_SIG_RLX_SYS, sig_address(e, offset, target), n);
-    nv_loop_end(e, &loop, nv_i32(e, 1));
+    nv_goto(e, after);
+    nv_enter(e, after);
 }
 
 void nv_sig_flush(nv_emit *e)

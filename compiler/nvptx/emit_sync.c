@@ -131,6 +131,16 @@ void nv_sync_role(nv_emit *e)
         nv_call(e, NV_BAR_COUNT, nv_i32(e, e->role->named_barrier), nv_i32(e, e->role->warps * 32));
 }
 
+void nv_fence_alias(nv_emit *e)
+{
+    LLVMValueRef any = nv_any_multicast(e);
+    if (!any)
+        return;
+    LLVMBasicBlockRef after = nv_begin_if(e, any);
+    nv_call0(e, NV_FENCE_ALIAS);
+    nv_end_if(e, after);
+}
+
 static void fence(nv_emit *e, ir_fence kind)
 {
     LLVMBasicBlockRef after = kind == IR_FENCE_ASYNC_CTA ? NULL : nv_begin_one(e);
@@ -142,7 +152,7 @@ static void fence(nv_emit *e, ir_fence kind)
         nv_call0(e, NV_FENCE_ASYNC_GLOBAL);
         break;
     case IR_FENCE_ALIAS:
-        nv_call0(e, NV_FENCE_ALIAS);
+        nv_fence_alias(e);
         break;
     case IR_FENCE_SYS:
     case IR_FENCE_GPU:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nvptx/memory.h"
 
+#include "nvptx/multimem.h"
+
 // ---- views
 // -------------------------------------------------------------------------------------------------
 
@@ -31,17 +33,16 @@ static LLVMValueRef limit(nv_emit *e, const ir_op *view, int axis, int hi)
     return nv_sub(e, end, nv_view_coord(e, view, axis));
 }
 
-nv_view nv_view_open(nv_emit *e, const ir_op *view, LLVMValueRef rank)
+nv_view nv_view_open_at(nv_emit *e, const ir_op *view, LLVMValueRef base)
 {
     const ir_param *p = view->attr.param;
     const ir_attr *a = &view->attr;
-    nv_view v = {.param = p, .rank = rank ? rank : nv_view_rank(e, view)};
+    nv_view v = {0};
     LLVMValueRef offset = nv_i64(e, 0);
     for (int axis = 0; axis < p->n_dims; axis++) {
         LLVMValueRef at = nv_wide(e, nv_view_coord(e, view, axis));
         offset = nv_add(e, offset, nv_mul(e, at, nv_stride(e, p, axis)));
     }
-    LLVMValueRef base = nv_base(e, p, v.rank);
     v.base = LLVMBuildGEP2(e->b, e->c->i8, base, &offset, 1, "");
     v.row_stride = a->row_axis >= 0 ? nv_stride(e, p, a->row_axis) : nv_i64(e, 0);
     v.col_stride = a->col_axis >= 0 ? nv_stride(e, p, a->col_axis) : nv_i64(e, 0);
@@ -50,6 +51,11 @@ nv_view nv_view_open(nv_emit *e, const ir_op *view, LLVMValueRef rank)
     v.rows = limit(e, view, a->row_axis, a->has_row_hi ? hi : -1);
     v.cols = limit(e, view, a->col_axis, a->has_col_hi ? hi + (a->has_row_hi ? 1 : 0) : -1);
     return v;
+}
+
+nv_view nv_view_open(nv_emit *e, const ir_op *view, LLVMValueRef rank)
+{
+    return nv_view_open_at(e, view, nv_base(e, view->attr.param, rank ? rank : nv_view_rank(e, view)));
 }
 
 // ---- shared tiles
@@ -281,4 +287,16 @@ void nv_store_vec(nv_emit *e, LLVMValueRef ptr, pkc_elem elem, int n, LLVMValueR
     int size = (int)pkc_elem_bits(elem) / 8, most = 16 / size;
     for (int i = 0; i < n; i += most)
         store_piece(e, at_byte(e, ptr, i * size), elem, n - i < most ? n - i : most, pred, in + i);
+}
+
+void nv_store_vec_all(nv_emit *e, LLVMValueRef ptr, pkc_elem elem, int n, LLVMValueRef pred, LLVMValueRef *in)
+{
+    int size = (int)pkc_elem_bits(elem) / 8, per = size >= 4 ? 1 : 4 / size;
+    for (int at = 0; at < n * size / 4; at += NV_MULTI_WORDS) {
+        LLVMValueRef words[NV_MULTI_WORDS];
+        int left = n * size / 4 - at, count = left < NV_MULTI_WORDS ? left : NV_MULTI_WORDS;
+        for (int i = 0; i < count; i++)
+            words[i] = join_word(e, e->c->i32, llvmc_elem(e->c, elem), per, in + (ptrdiff_t)(at + i) * per);
+        nv_multi_store(e, at_byte(e, ptr, at * 4), count, pred, words);
+    }
 }

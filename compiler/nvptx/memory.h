@@ -10,8 +10,6 @@
 /// base + r * row_stride + c * col_stride and exists where r < rows and c < cols (i32, may be negative or
 /// large).
 typedef struct nv_view {
-    const ir_param *param;
-    LLVMValueRef rank;                   // whose copy; NULL: this rank's
     LLVMValueRef base;                   // global pointer
     LLVMValueRef row_stride, col_stride; // bytes, i64
     LLVMValueRef rows, cols;
@@ -25,6 +23,8 @@ LLVMValueRef nv_view_coord(nv_emit *e, const ir_op *view, int axis);
 LLVMValueRef nv_view_rank(nv_emit *e, const ir_op *view);
 /// `rank`: whose copy, NULL for the view's own idea of it.
 nv_view nv_view_open(nv_emit *e, const ir_op *view, LLVMValueRef rank);
+/// The same through another address of the parameter's first element, such as a multicast address.
+nv_view nv_view_open_at(nv_emit *e, const ir_op *view, LLVMValueRef first);
 
 /// Offset in bytes from the start of shared memory of element (row, col) of a tile (docs/compiler.md, "Shared
 /// tiles").
@@ -37,6 +37,9 @@ int nv_span(const ir_type *tile);
 /// true or NULL; zeros elsewhere.
 void nv_load_vec(nv_emit *e, LLVMValueRef ptr, pkc_elem elem, int n, LLVMValueRef pred, LLVMValueRef *out);
 void nv_store_vec(nv_emit *e, LLVMValueRef ptr, pkc_elem elem, int n, LLVMValueRef pred, LLVMValueRef *in);
+/// The same to all copies behind a multicast address. n * size is a multiple of 4.
+void nv_store_vec_all(nv_emit *e, LLVMValueRef ptr, pkc_elem elem, int n, LLVMValueRef pred,
+                      LLVMValueRef *in);
 /// a and b, either of which may be NULL for true.
 LLVMValueRef nv_both(nv_emit *e, LLVMValueRef a, LLVMValueRef b);
 

@@ -173,6 +173,49 @@ static void add_tensors(maker *m)
     }
 }
 
+bool nv_uses_multicast(const ir_op *op, int i)
+{
+    bool kind = op->kind == IR_NET_REDUCE || op->kind == IR_NET_ALL || op->kind == IR_STORE;
+    const ir_value *v = kind && i < op->n_in ? ir_in(op, i) : NULL;
+    return v && v->type->kind == IR_T_VIEW && v->def->attr.peer == IR_PEER_ALL;
+}
+
+/// What a body reaches on all ranks at once.
+typedef struct all_query {
+    const ir_param *param; // a tensor, or NULL: the state, by signals
+    bool found;
+} all_query;
+
+static bool see_all(ir_op *op, void *user)
+{
+    all_query *q = user;
+    if (!q->param)
+        q->found |= op->kind == IR_SIG && op->attr.peer == IR_PEER_ALL;
+    for (int i = 0; q->param && i < op->n_in; i++)
+        q->found |= nv_uses_multicast(op, i) && ir_in(op, i)->def->attr.param == q->param;
+    return !q->found;
+}
+
+static bool reaches_all(const ir_kernel *k, const ir_param *param)
+{
+    all_query q = {param, false};
+    for (const ir_group *g = k->groups; g; g = g->next)
+        for (const ir_role *r = g->roles; r && !q.found; r = r->next)
+            if (r->body)
+                ir_walk(r->body, see_all, NULL, &q);
+    return q.found;
+}
+
+static void add_multicast(maker *m)
+{
+    const ir_kernel *k = m->lay->k;
+    for (int i = 0; i < k->n_params; i++)
+        if (k->params[i].kind == IR_PARAM_PEER && reaches_all(k, &k->params[i]))
+            add_field(m, (nv_field){.what = NV_WHAT_MULTI, .param = &k->params[i]}, 8, false);
+    if (reaches_all(k, NULL))
+        add_field(m, (nv_field){.what = NV_WHAT_MULTI_STATE}, 8, false);
+}
+
 static void add_maps(maker *m, bool per_rank)
 {
     for (int i = 0; i < m->lay->n_maps; i++)
@@ -199,6 +242,7 @@ const nv_layout *nv_layout_make(const ir_kernel *k)
     m.at = NV_ABI_BLOCK_HEAD;
     add_small(&m);
     add_tensors(&m);
+    add_multicast(&m);
     add_maps(&m, false);
     add_maps(&m, true);
     add_peers(&m);

@@ -20,17 +20,19 @@ typedef struct nv_tmap {
 
 /// What a field of the parameter block holds.
 typedef enum nv_what {
-    NV_WHAT_DIM,     // a named dimension, i32
-    NV_WHAT_SCALAR,  // a scalar parameter
-    NV_WHAT_FIRST,   // first CTA of a group, i32
-    NV_WHAT_POINTER, // address of a parameter on this rank
-    NV_WHAT_PEERS,   // addresses of a parameter on every rank
-    NV_WHAT_STRIDE,  // bytes between neighbours of an axis, i64
-    NV_WHAT_MAP,     // a tensor map
-    NV_WHAT_MAPS,    // one a rank
-    NV_WHAT_SIGNAL,  // first word of a signal array in a bank, i32
-    NV_WHAT_BANK,    // words of a bank, i32
-    NV_WHAT_STATES,  // addresses of every rank's state
+    NV_WHAT_DIM,         // a named dimension, i32
+    NV_WHAT_SCALAR,      // a scalar parameter
+    NV_WHAT_FIRST,       // first CTA of a group, i32
+    NV_WHAT_POINTER,     // address of a parameter on this rank
+    NV_WHAT_PEERS,       // addresses of a parameter on every rank
+    NV_WHAT_STRIDE,      // bytes between neighbours of an axis, i64
+    NV_WHAT_MAP,         // a tensor map
+    NV_WHAT_MAPS,        // one a rank
+    NV_WHAT_SIGNAL,      // first word of a signal array in a bank, i32
+    NV_WHAT_BANK,        // words of a bank, i32
+    NV_WHAT_STATES,      // addresses of every rank's state
+    NV_WHAT_MULTI,       // multicast address of a parameter, 0: none
+    NV_WHAT_MULTI_STATE, // multicast address of the state, 0: none
 } nv_what;
 
 typedef struct nv_field {
@@ -71,6 +73,9 @@ const nv_field *nv_field_dim(const nv_layout *lay, pkc_str name);
 const nv_field *nv_field_param(const nv_layout *lay, nv_what what, const ir_param *param, int axis);
 const nv_field *nv_field_group(const nv_layout *lay, const ir_group *group);
 const nv_field *nv_field_map(const nv_layout *lay, const nv_tmap *map);
+/// Whether the op writes or sums a tensor's copies on all ranks at once, so that a multicast address of the
+/// parameter serves it: `net.*`, and stores of registers to all ranks. Its operand `i` is then the view.
+bool nv_uses_multicast(const ir_op *op, int i);
 /// Bytes that a flat copy moves.
 int64_t nv_flat_bytes(const ir_op *copy);
 

@@ -93,16 +93,32 @@ const args_pair *args_find(const args_pairs *pairs, const char *name)
 
 // ---- options -------------------------------------------------------------------------------------------
 
+/// The place of a name in a list of n, -1 where it is none of them.
+static int find_name(const char *name, const char *const *names, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(name, names[i]) == 0)
+            return i;
+    return -1;
+}
+
 static bool set_backend(args *a, const char *name)
 {
     static const char *const names[] = {
         [PKRT_BACKEND_AUTO] = "auto", [PKRT_BACKEND_CUDA] = "cuda", [PKRT_BACKEND_SIM] = "sim"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(name, names[i]) == 0) {
-            a->backend = (pkrt_backend)i;
-            return true;
-        }
-    return false;
+    int found = find_name(name, names, (int)(sizeof names / sizeof names[0]));
+    a->backend = found < 0 ? PKRT_BACKEND_AUTO : (pkrt_backend)found;
+    return found >= 0;
+}
+
+static bool set_multicast(args *a, const char *name)
+{
+    static const char *const names[] = {[PKRT_MULTICAST_NEVER] = "never",
+                                        [PKRT_MULTICAST_AUTO] = "auto",
+                                        [PKRT_MULTICAST_REQUIRE] = "require"};
+    int found = find_name(name, names, (int)(sizeof names / sizeof names[0]));
+    a->multicast = found < 0 ? PKRT_MULTICAST_NEVER : (pkrt_multicast)found;
+    return found >= 0;
 }
 
 /// "0,0,1": the device of each rank.
@@ -138,6 +154,8 @@ static bool take(args *a, option_id id, const char *value)
         return small_number(value, 1, &a->ranks);
     case OPTION_BACKEND:
         return set_backend(a, value);
+    case OPTION_MULTICAST:
+        return set_multicast(a, value);
     case OPTION_DEVICES:
         return set_devices(a, value);
     case OPTION_FILL:

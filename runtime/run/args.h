@@ -35,6 +35,7 @@ typedef struct args {
     uint64_t seed;
     pkrt_backend backend;
     const char *driver;
+    pkrt_multicast multicast;
     bool time, json;
 } args;
 

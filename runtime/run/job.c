@@ -41,6 +41,7 @@ static job_status open_context(job *j)
     o.ranks = j->a->ranks;
     o.devices = j->a->devices;
     o.driver = j->a->driver;
+    o.multicast = j->a->multicast;
     if (pkrt_context_create(&j->ctx, &o) != PKRT_OK)
         return fail_runtime(j, "opening devices");
     if (j->a->backend == PKRT_BACKEND_AUTO && pkrt_context_backend(j->ctx) == PKRT_BACKEND_SIM)

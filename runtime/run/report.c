@@ -40,8 +40,9 @@ static void print_head(const job *j)
     printf("%s", j->name);
     for (int i = 0; i < j->n_dims; i++)
         printf(" %s=%" PRId64, j->dims[i].name, j->dims[i].value);
-    printf(": %d rank%s on %d device%s (%s), %d worker%s each, %d launch%s\n", j->a->ranks,
-           j->a->ranks == 1 ? "" : "s", devices, devices == 1 ? "" : "s", pkrt_context_device_name(j->ctx),
+    printf(": %d rank%s on %d device%s%s (%s), %d worker%s each, %d launch%s\n", j->a->ranks,
+           j->a->ranks == 1 ? "" : "s", devices, devices == 1 ? "" : "s",
+           pkrt_context_multicast(j->ctx) ? " with multicast" : "", pkrt_context_device_name(j->ctx),
            pkrt_kernel_sms(j->kernel), pkrt_kernel_sms(j->kernel) == 1 ? "" : "s", j->a->launches,
            j->a->launches == 1 ? "" : "es");
 }
@@ -103,6 +104,7 @@ static void add_run(cJSON *o, const job *j)
     cJSON_AddStringToObject(o, "backend", backend(j));
     cJSON_AddStringToObject(o, "device", pkrt_context_device_name(j->ctx));
     cJSON_AddNumberToObject(o, "devices", pkrt_context_device_count(j->ctx));
+    cJSON_AddBoolToObject(o, "multicast", pkrt_context_multicast(j->ctx));
     cJSON_AddNumberToObject(o, "workers", pkrt_kernel_sms(j->kernel));
     cJSON *outputs = cJSON_AddArrayToObject(o, "outputs");
     for (int i = 0; i < j->n_params; i++)

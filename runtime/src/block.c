@@ -170,6 +170,11 @@ static void table(const filling *f, const pkrt_tensor *t, field *out)
         out->values[r] = t ? t->copies[r].ptr : 0;
 }
 
+static rt_ptr multicast_of(const filling *f, const pkrt_tensor *t)
+{
+    return (rt_ptr)(uintptr_t)pkrt_tensor_multicast(t, f->rank);
+}
+
 static bool dim_value(const filling *f, const char *name, field *out)
 {
     for (int i = 0; i < f->k->n_dims; i++)
@@ -224,6 +229,8 @@ static bool plain_value(const filling *f, const char *kind, field *out)
         one(out, k->bank_words, 4);
     else if (strcmp(kind, "peer_states") == 0)
         table(f, k->state, out);
+    else if (strcmp(kind, "multicast_state") == 0)
+        one(out, multicast_of(f, k->state), 8);
     else
         return false;
     return true;
@@ -234,6 +241,7 @@ static bool param_value(const filling *f, const char *kind, const cJSON *what, f
     const char *name = cJSON_GetStringValue(cJSON_GetArrayItem(what, 1));
     const rt_param *p = rt_kernel_param(f->k, name);
     const cJSON *extra = cJSON_GetArrayItem(what, 2);
+    const char *whose = cJSON_GetStringValue(extra) ? cJSON_GetStringValue(extra) : "";
     if (!p)
         return false;
     uint64_t bits;
@@ -246,9 +254,10 @@ static bool param_value(const filling *f, const char *kind, const cJSON *what, f
     else if (strcmp(kind, "stride") == 0 && p->tensor && cJSON_IsNumber(extra) &&
              extra->valueint < p->tensor->n_dims)
         one(out, (uint64_t)p->tensor->strides[extra->valueint] * rt_elem_size(p->tensor->elem), 8);
-    else if (strcmp(kind, "pointer") == 0 && p->tensor && cJSON_IsString(extra) &&
-             strcmp(extra->valuestring, "rank") == 0)
+    else if (strcmp(kind, "pointer") == 0 && p->tensor && strcmp(whose, "rank") == 0)
         table(f, p->tensor, out);
+    else if (strcmp(kind, "pointer") == 0 && p->tensor && strcmp(whose, "all") == 0)
+        one(out, multicast_of(f, p->tensor), 8);
     else if (strcmp(kind, "pointer") == 0 && p->tensor)
         one(out, p->tensor->copies[f->rank].ptr, 8);
     else

@@ -160,6 +160,8 @@ static pkrt_status check_options(pkrt_context *ctx, const pkrt_context_options *
         return rt_fail(ctx, PKRT_INVALID, "ranks expected to be from 1 to %d, got %d", MOST_RANKS, o->ranks);
     if (o->backend > PKRT_BACKEND_SIM)
         return rt_fail(ctx, PKRT_INVALID, "there is no backend %d", (int)o->backend);
+    if (o->multicast > PKRT_MULTICAST_REQUIRE)
+        return rt_fail(ctx, PKRT_INVALID, "there is no choice of multicast %d", (int)o->multicast);
     return PKRT_OK;
 }
 
@@ -215,6 +217,8 @@ pkrt_status pkrt_context_create(pkrt_context **out, const pkrt_context_options *
         s = rt_driver_open(ctx, &o);
     if (s == PKRT_OK)
         s = open_devices(ctx, &o);
+    if (s == PKRT_OK)
+        s = rt_multicast_decide(ctx, o.multicast);
     if (s != PKRT_OK)
         close_all(ctx);
     return s;
@@ -231,6 +235,11 @@ void pkrt_context_destroy(pkrt_context *ctx)
 int pkrt_context_ranks(const pkrt_context *ctx)
 {
     return ctx->n_ranks;
+}
+
+bool pkrt_context_multicast(const pkrt_context *ctx)
+{
+    return ctx && ctx->multicast != PKRT_MULTICAST_NEVER;
 }
 
 pkrt_backend pkrt_context_backend(const pkrt_context *ctx)

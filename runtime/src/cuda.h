@@ -30,6 +30,7 @@ enum {
     RT_ATTR_MINOR = 76,
     RT_ATTR_COOPERATIVE = 95,
     RT_ATTR_SHARED_OPTIN = 97,
+    RT_ATTR_MULTICAST = 132,
     // CUfunction_attribute
     RT_FN_MAX_DYNAMIC_SHARED = 8,
     // CUjit_option
@@ -40,11 +41,13 @@ enum {
     RT_EVENT_DISABLE_TIMING = 2,
     RT_HOST_PORTABLE = 1,
     RT_HOST_MAPPED = 2,
-    // CUmemAllocationType, CUmemLocationType, CUmemAccess_flags, CUmemAllocationGranularity_flags
+    // CUmemAllocationType, CUmemLocationType, CUmemAccess_flags, CUmemAllocationGranularity_flags,
+    // CUmulticastGranularity_flags
     RT_ALLOC_PINNED = 1,
     RT_LOCATION_DEVICE = 1,
     RT_ACCESS_READ_WRITE = 3,
     RT_GRANULARITY_RECOMMENDED = 1,
+    RT_MULTICAST_MINIMUM = 0,
     // CUlaunchAttributeID
     RT_LAUNCH_COOPERATIVE = 2
 };
@@ -68,6 +71,12 @@ typedef struct rt_access { // CUmemAccessDesc
     rt_location location;
     int flags;
 } rt_access;
+
+typedef struct rt_multicast_prop { // CUmulticastObjectProp
+    unsigned devices;
+    size_t size;
+    unsigned long long handle_types, flags;
+} rt_multicast_prop;
 
 typedef struct rt_launch_attr { // CUlaunchAttribute
     int id;

@@ -45,6 +45,8 @@ struct pkrt_context {
     rt_place *places;
     int32_t *abort_word; // host memory that every device sees; not zero: waits in kernels give up
     bool aborted;
+    pkrt_multicast multicast;     // NEVER where it was not asked for or cannot be had
+    size_t multicast_granularity; // of multicast objects, where it can
     char name[128];
     pkrt_tensor *tensors;
     pkrt_module *modules;
@@ -56,6 +58,8 @@ typedef struct rt_copy {
     rt_ptr ptr;
     rt_alloc handle; // symmetric memory
     bool reserved, created, mapped, allocated;
+    rt_ptr multicast; // the address of all copies as this rank's device sees it
+    bool multicast_reserved, multicast_mapped, multicast_bound;
 } rt_copy;
 
 struct pkrt_tensor {
@@ -66,6 +70,9 @@ struct pkrt_tensor {
     bool symmetric, wrapped;
     size_t mapped_bytes; // of one copy of symmetric memory
     rt_copy *copies;     // one a rank
+    bool multicast;      // the multicast object is there and all copies are bound to it
+    bool multicast_created;
+    rt_alloc multicast_object;
     pkrt_tensor *next;
 };
 
@@ -151,6 +158,18 @@ void rt_leave(pkrt_context *ctx);
 pkrt_status rt_wait(pkrt_context *ctx);
 /// Zeroes `bytes` from ptr on the current device and waits until that is done.
 pkrt_status rt_zero(pkrt_context *ctx, rt_ptr ptr, size_t bytes);
+
+// ---- tensors (tensor.c)
+/// pkrt_tensor_create; `multicast`: a symmetric tensor gets a multicast address where the context has them.
+pkrt_status rt_tensor_make(pkrt_context *ctx, pkrt_tensor **out, pkrt_elem elem, int n_dims,
+                           const int64_t *dims, unsigned flags, bool multicast);
+
+// ---- multicast objects (multicast.c)
+/// Sets ctx->multicast from what was asked for and what the devices can. The devices are open.
+pkrt_status rt_multicast_decide(pkrt_context *ctx, pkrt_multicast asked);
+/// Gives a symmetric tensor a multicast address, or none where that fails and it was not required.
+pkrt_status rt_multicast_make(pkrt_tensor *tensor);
+void rt_multicast_free(pkrt_tensor *tensor);
 
 // ---- elements (convert.c)
 size_t rt_elem_size(pkrt_elem elem);

@@ -162,7 +162,8 @@ static pkrt_status make_state(pkrt_kernel *k)
     int64_t words = (RT_STATE_HEAD + 2 * 4 * (int64_t)k->bank_words + 3) / 4, bytes = words * 4;
     if (!state_flag(k, "entry") && !state_flag(k, "exit") && !state_flag(k, "signals"))
         return PKRT_OK;
-    pkrt_status s = pkrt_tensor_create(ctx, &k->state, PKRT_I8, 1, &bytes, PKRT_SYMMETRIC);
+    pkrt_status s =
+        rt_tensor_make(ctx, &k->state, PKRT_I8, 1, &bytes, PKRT_SYMMETRIC, state_flag(k, "multicast"));
     for (int r = 0; s == PKRT_OK && r < ctx->n_ranks; r++) {
         if ((s = rt_enter(ctx, ctx->place_of[r])) != PKRT_OK)
             return s;

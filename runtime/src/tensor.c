@@ -85,6 +85,7 @@ static pkrt_status symmetric_bytes(pkrt_tensor *t, size_t *out)
         most = g > most ? g : most;
     }
     bytes = bytes ? bytes : 1;
+    most = ctx->multicast_granularity > most ? ctx->multicast_granularity : most;
     *out = (bytes + most - 1) / most * most;
     return PKRT_OK;
 }
@@ -154,7 +155,7 @@ static void free_copy(pkrt_tensor *t, int rank)
 
 // ---- the interface -------------------------------------------------------------------------------------
 
-static pkrt_status allocate(pkrt_tensor *t)
+static pkrt_status allocate(pkrt_tensor *t, bool multicast)
 {
     pkrt_context *ctx = t->ctx;
     pkrt_status s = t->symmetric ? symmetric_bytes(t, &t->mapped_bytes) : PKRT_OK;
@@ -164,7 +165,7 @@ static pkrt_status allocate(pkrt_tensor *t)
         s = t->symmetric ? allocate_symmetric(t, r) : allocate_local(t, r);
         rt_leave(ctx);
     }
-    return s;
+    return s == PKRT_OK && multicast && t->symmetric ? rt_multicast_make(t) : s;
 }
 
 static void enlist(pkrt_tensor *t)
@@ -173,8 +174,8 @@ static void enlist(pkrt_tensor *t)
     t->ctx->tensors = t;
 }
 
-pkrt_status pkrt_tensor_create(pkrt_context *ctx, pkrt_tensor **out, pkrt_elem elem, int n_dims,
-                               const int64_t *dims, unsigned flags)
+pkrt_status rt_tensor_make(pkrt_context *ctx, pkrt_tensor **out, pkrt_elem elem, int n_dims,
+                           const int64_t *dims, unsigned flags, bool multicast)
 {
     if (!ctx || !out)
         return PKRT_INVALID;
@@ -188,7 +189,7 @@ pkrt_status pkrt_tensor_create(pkrt_context *ctx, pkrt_tensor **out, pkrt_elem e
     if (!t)
         return PKRT_NO_MEMORY;
     enlist(t);
-    s = allocate(t);
+    s = allocate(t, multicast);
     if (s != PKRT_OK) {
         rt_saved why;
         rt_save_error(ctx, &why);
@@ -198,6 +199,12 @@ pkrt_status pkrt_tensor_create(pkrt_context *ctx, pkrt_tensor **out, pkrt_elem e
     }
     *out = t;
     return PKRT_OK;
+}
+
+pkrt_status pkrt_tensor_create(pkrt_context *ctx, pkrt_tensor **out, pkrt_elem elem, int n_dims,
+                               const int64_t *dims, unsigned flags)
+{
+    return rt_tensor_make(ctx, out, elem, n_dims, dims, flags, true);
 }
 
 static pkrt_status check_wrap(pkrt_context *ctx, int n_dims, const int64_t *dims, const int64_t *strides,
@@ -262,6 +269,7 @@ void pkrt_tensor_destroy(pkrt_tensor *t)
     if (!t)
         return;
     pkrt_context *ctx = t->ctx;
+    rt_multicast_free(t);
     for (int r = 0; r < ctx->n_ranks; r++) {
         bool entered = rt_enter_to_free(ctx, ctx->place_of[r]);
         free_copy(t, r);
@@ -282,6 +290,12 @@ void *pkrt_tensor_pointer(const pkrt_tensor *t, int rank)
     if (!t)
         return NULL;
     return rank >= 0 && rank < t->ctx->n_ranks ? (void *)(uintptr_t)t->copies[rank].ptr : NULL;
+}
+
+void *pkrt_tensor_multicast(const pkrt_tensor *t, int rank)
+{
+    bool there = t && t->multicast && rank >= 0 && rank < t->ctx->n_ranks;
+    return there ? (void *)(uintptr_t)t->copies[rank].multicast : NULL;
 }
 
 int64_t pkrt_tensor_count(const pkrt_tensor *t)

@@ -175,7 +175,7 @@ static void output_is_the_same_from_run_to_run(void **state)
     assert_true(emit(f, &a));
     assert_true(emit(f, &b));
     assert_string_equal(pkc_buf_cstr(&a), pkc_buf_cstr(&b));
-    assert_int_equal(strncmp(pkc_buf_cstr(&a), "//pk {\"abi\":[1,0],", 18), 0);
+    assert_int_equal(strncmp(pkc_buf_cstr(&a), "//pk {\"abi\":[1,1],", 18), 0);
     assert_non_null(strstr(pkc_buf_cstr(&a), ".entry pk1_k("));
     pkc_buf_free(&a);
     pkc_buf_free(&b);

@@ -56,6 +56,16 @@ typedef enum pkrt_backend {
     PKRT_BACKEND_SIM
 } pkrt_backend;
 
+/// Whether symmetric memory also gets a multicast address, behind which one instruction reaches the copies of
+/// all ranks and the network adds them up (multimem; NVLink switches of compute capability 9.0 and later).
+/// Kernels take it where it is there and loop over the ranks where it is not; results agree up to rounding.
+typedef enum pkrt_multicast {
+    PKRT_MULTICAST_NEVER, // the driver is not asked, and no multicast object is ever made
+    PKRT_MULTICAST_AUTO,  // where it can be had: two ranks or more, each on a device of its own, every device
+                          // supports it; a tensor for which the driver then refuses it goes without
+    PKRT_MULTICAST_REQUIRE // it can be had, or creating the context or the tensor fails and says why
+} pkrt_multicast;
+
 /// Set with PKRT_CONTEXT_OPTIONS_INIT, then change members.
 typedef struct pkrt_context_options {
     size_t size; // sizeof(pkrt_context_options): tells the library which members the caller knows
@@ -63,6 +73,7 @@ typedef struct pkrt_context_options {
     int ranks;          // at least 1
     const int *devices; // device of each rank, `ranks` of them; NULL: dealt over all devices in equal blocks
     const char *driver; // file of the driver to open; NULL: libcuda.so.1 or libpksim.so
+    pkrt_multicast multicast;
 } pkrt_context_options;
 
 #define PKRT_CONTEXT_OPTIONS_INIT                                                                            \
@@ -80,6 +91,8 @@ PKRT_API pkrt_status pkrt_context_create(pkrt_context **out, const pkrt_context_
 /// kernels. NULL is allowed.
 PKRT_API void pkrt_context_destroy(pkrt_context *ctx);
 PKRT_API int pkrt_context_ranks(const pkrt_context *ctx);
+/// Whether symmetric tensors of this context get multicast addresses.
+PKRT_API bool pkrt_context_multicast(const pkrt_context *ctx);
 /// What runs the kernels: PKRT_BACKEND_CUDA or PKRT_BACKEND_SIM.
 PKRT_API pkrt_backend pkrt_context_backend(const pkrt_context *ctx);
 /// "NVIDIA H200", or what the simulator says.
@@ -129,6 +142,9 @@ PKRT_API pkrt_status pkrt_tensor_wrap(pkrt_context *ctx, pkrt_tensor **out, pkrt
 PKRT_API void pkrt_tensor_destroy(pkrt_tensor *tensor);
 /// Device address of rank's copy, NULL for a rank that is not there.
 PKRT_API void *pkrt_tensor_pointer(const pkrt_tensor *tensor, int rank);
+/// Multicast address of all copies as rank's device sees it, for multimem instructions only; NULL where the
+/// tensor has none.
+PKRT_API void *pkrt_tensor_multicast(const pkrt_tensor *tensor, int rank);
 /// Elements of one copy.
 PKRT_API int64_t pkrt_tensor_count(const pkrt_tensor *tensor);
 /// Bytes of one copy of a contiguous tensor.

@@ -144,6 +144,7 @@ static CUresult fault_result(enum pksim_fault_kind kind)
     case PKSIM_FAULT_UNINITIALISED:
     case PKSIM_FAULT_READ_ONLY:
     case PKSIM_FAULT_MULTICAST:
+    case PKSIM_FAULT_NOT_MULTICAST:
         return CUDA_ERROR_ILLEGAL_ADDRESS;
     case PKSIM_FAULT_MISALIGNED:
         return CUDA_ERROR_MISALIGNED_ADDRESS;

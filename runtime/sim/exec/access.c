@@ -20,8 +20,10 @@ static enum pksim_fault_kind kind_of(enum pksim_mem_fault_kind kind)
     case PKSIM_MEM_FAULT_MISALIGNED:
         return PKSIM_FAULT_MISALIGNED;
     case PKSIM_MEM_FAULT_MULTICAST:
-    case PKSIM_MEM_FAULT_UNBOUND:
         return PKSIM_FAULT_MULTICAST;
+    case PKSIM_MEM_FAULT_NOT_MULTICAST:
+    case PKSIM_MEM_FAULT_UNBOUND:
+        return PKSIM_FAULT_NOT_MULTICAST;
     case PKSIM_MEM_FAULT_UNWRITTEN:
         return PKSIM_FAULT_UNINITIALISED;
     }

@@ -92,8 +92,8 @@ uint64_t pksim_mem_generation(const struct pksim_mem *mem);
 
 // Spans of every device's memory behind [addr, addr + size) of a multicast address, for multimem instructions
 // and bulk stores. *count gets how many; at most PKSIM_MAX_DEVICES. False: *fault says why
-// (PKSIM_MEM_FAULT_UNMAPPED also when addr is no multicast address). base is the multicast address in all of
-// them.
+// (NOT_MULTICAST: an ordinary address; UNBOUND: a device has added no memory). base is the multicast address
+// in all of them.
 bool pksim_mem_multicast(const struct pksim_mem *mem, uint32_t device, uint64_t addr, uint64_t size,
                          uint64_t align, uint32_t access, struct pksim_span *spans, uint32_t *count,
                          struct pksim_mem_fault *fault);

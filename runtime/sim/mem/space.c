@@ -297,7 +297,7 @@ bool pksim_mem_multicast(const struct pksim_mem *mem, uint32_t device, uint64_t 
     if (!region)
         return fault_outside(mem, fault), false;
     if (region->kind != REGION_MULTICAST)
-        return fault_inside(region, fault, PKSIM_MEM_FAULT_UNMAPPED);
+        return fault_inside(region, fault, PKSIM_MEM_FAULT_NOT_MULTICAST);
     if (!may_access(region, fault))
         return false;
     for (uint32_t i = 0; i < mem->devices; i++) {
