@@ -115,6 +115,11 @@ bool ir_hx_equal(const ir_hx *a, const ir_hx *b)
            (ir_hx_equal(a->a, b->a) && (rows[a->op].arity == 1 || ir_hx_equal(a->b, b->b)));
 }
 
+bool ir_hx_has(const ir_hx *a, ir_hx_op op)
+{
+    return a && (a->op == op || ir_hx_has(a->a, op) || ir_hx_has(a->b, op));
+}
+
 bool ir_hx_is_const(const ir_hx *a, int64_t *value)
 {
     if (a->op != IR_HX_CONST)

@@ -38,6 +38,8 @@ const ir_hx *ir_hx_not(pkc_arena *arena, const ir_hx *a);
 bool ir_hx_equal(const ir_hx *a, const ir_hx *b);
 /// True and the value where the expression is a constant.
 bool ir_hx_is_const(const ir_hx *a, int64_t *value);
+/// Whether a leaf or operator `op` stands anywhere in it.
+bool ir_hx_has(const ir_hx *a, ir_hx_op op);
 /// Appends prefix JSON: `["cdiv",["dim","R"],128]`; a constant is a number.
 void ir_hx_print_json(const ir_hx *a, pkc_buf *out);
 /// Appends what a person reads: `cdiv(R, 128)`.

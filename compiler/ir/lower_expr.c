@@ -260,7 +260,9 @@ const ir_hx *lower_hx(lower *l, const pkc_expr *e, const char *what)
     meaning m = lower_operand(l, e);
     if (lower_is_poison(&m))
         return NULL;
-    if (!m.hx)
-        pkc_diag_error(l->s, PKC_DIAG_NOT_HOST, e->span, what);
-    return m.hx;
+    const ir_hx *hx = m.hx && l->in_dims && ir_hx_has(m.hx, IR_HX_SCALAR) ? NULL : m.hx;
+    if (!hx)
+        pkc_diag_error(l->s, PKC_DIAG_NOT_HOST, e->span, what,
+                       l->in_dims ? " and sms" : ", sms and i32 parameters");
+    return hx;
 }

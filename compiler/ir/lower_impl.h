@@ -85,7 +85,8 @@ ir_value *lower_index(lower *l, const pkc_expr *e);
 ir_value *lower_as_index(lower *l, pkc_span span, meaning m);
 /// A constant integer in the range of i32; false after an error. `what` names it in the message.
 bool lower_constant(lower *l, const pkc_expr *e, const char *what, int64_t *out);
-/// A host expression: constants, dimensions, ranks, sms. NULL after an error.
+/// A host expression: constants, dimensions, ranks, sms and, outside dimensions, i32 parameters: these may
+/// change between launches, shapes may not. NULL after an error.
 const ir_hx *lower_hx(lower *l, const pkc_expr *e, const char *what);
 /// Whether the expression may read memory, which must not happen where the left side of && or || decides.
 bool lower_may_read(const pkc_expr *e);

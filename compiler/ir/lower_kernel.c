@@ -191,7 +191,10 @@ static meaning scalar_meaning(lower *l, ir_param *p)
     const ir_type *type = ir_type_scalar(l->k, p->elem);
     ir_op *op = ir_build(&l->b, IR_SCALAR, 0, 0, NULL, 1, &type, 0);
     op->attr.param = p;
-    return lower_value(&op->out[0]);
+    meaning m = lower_value(&op->out[0]);
+    if (p->elem == PKC_E_I32)
+        m.hx = ir_hx_scalar(l->k->arena, p->name);
+    return m;
 }
 
 /// Binds the names first: a parameter in a dimension is a mistake that is told better when it is known.

@@ -208,6 +208,14 @@ static LLVMValueRef hexpr_bin(nv_emit *e, const ir_hx *x)
     }
 }
 
+static LLVMValueRef scalar_named(nv_emit *e, pkc_str name)
+{
+    for (int i = 0; i < e->k->n_params; i++)
+        if (e->k->params[i].name == name)
+            return nv_scalar(e, &e->k->params[i]);
+    return missing(e, e->c->i32);
+}
+
 LLVMValueRef nv_hexpr(nv_emit *e, const ir_hx *x)
 {
     switch ((int)x->op) {
@@ -215,6 +223,8 @@ LLVMValueRef nv_hexpr(nv_emit *e, const ir_hx *x)
         return nv_i32(e, x->value);
     case IR_HX_DIM:
         return nv_dim(e, x->name);
+    case IR_HX_SCALAR:
+        return scalar_named(e, x->name);
     case IR_HX_RANK:
         return nv_rank(e);
     case IR_HX_RANKS:

@@ -278,20 +278,33 @@ static void suggest(pkrt_kernel *k, const cJSON *expr, char *out, size_t size)
     d->value = value;
 }
 
-/// Names and values of the dimensions in an expression: "K = 100".
-static void list_dims(pkrt_kernel *k, const cJSON *expr, char *out, size_t size)
+/// Whether an expression is a dimension or an integer scalar, and which.
+static bool named(pkrt_kernel *k, const cJSON *expr, const char **name, int64_t *value)
 {
-    const char *name = bare_name(expr);
-    rt_dim *d = name ? find_dim(k, name) : NULL;
+    const char *op = cJSON_GetStringValue(cJSON_GetArrayItem(expr, 0));
+    bool scalar = op && strcmp(op, "scalar") == 0;
+    *name = scalar ? cJSON_GetStringValue(cJSON_GetArrayItem(expr, 1)) : bare_name(expr);
+    const rt_dim *d = *name && !scalar ? find_dim(k, *name) : NULL;
+    const rt_param *p = *name && scalar ? rt_kernel_param(k, *name) : NULL;
+    if (d || p)
+        *value = d ? d->value : p->i;
+    return d || p;
+}
+
+/// Names and values of the dimensions and scalars in an expression: "K = 100".
+static void list_names(pkrt_kernel *k, const cJSON *expr, char *out, size_t size)
+{
+    const char *name;
+    int64_t value;
     char item[64];
-    if (d) {
-        snprintf(item, sizeof item, "%s = %lld", name, (long long)d->value);
+    if (named(k, expr, &name, &value)) {
+        snprintf(item, sizeof item, "%s = %lld", name, (long long)value);
         if (!strstr(out, item))
             snprintf(out + strlen(out), size - strlen(out), "%s%s", out[0] ? ", " : "", item);
         return;
     }
     for (const cJSON *a = cJSON_IsArray(expr) ? expr->child : NULL; a; a = a->next)
-        list_dims(k, a, out, size);
+        list_names(k, a, out, size);
 }
 
 static pkrt_status check_requirement(pkrt_kernel *k, const cJSON *r)
@@ -306,7 +319,7 @@ static pkrt_status check_requirement(pkrt_kernel *k, const cJSON *r)
                        message ? message : "a requirement", why);
     if (met)
         return PKRT_OK;
-    list_dims(k, expr, dims, sizeof dims);
+    list_names(k, expr, dims, sizeof dims);
     suggest(k, expr, near, sizeof near);
     return rt_fail(k->ctx, PKRT_BAD_SHAPE, "kernel '%s': %s; got %s%s", k->name,
                    message ? message : "a requirement is not met", dims[0] ? dims : "other values", near);

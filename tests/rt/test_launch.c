@@ -146,6 +146,41 @@ static void scalars_between_launches(void **state)
     pkrt_context_destroy(ctx);
 }
 
+static void check_dealt(pkrt_context *ctx, pkrt_kernel *k, pkrt_tensor *y, int first)
+{
+    assert_ok(ctx, dealt_launch(k, NULL));
+    for (int r = 0; r < pkrt_context_ranks(ctx); r++) {
+        int32_t got[2];
+        assert_ok(ctx, pkrt_tensor_read(y, r, got, sizeof got));
+        assert_int_equal(got[0], first);
+        assert_int_equal(got[1], pkrt_kernel_sms(k) - first);
+    }
+}
+
+/// A scalar that counts a group's workers moves both groups; a count that leaves one empty is refused and the
+/// one before stays.
+static void groups_between_launches(void **state)
+{
+    (void)state;
+    pkrt_context *ctx = rt_open(2, 1);
+    pkrt_kernel *k;
+    dealt_args a = {.Y = rt_tensor(ctx, PKRT_I32, 1, (int64_t[]){2}, 0), .n = 0};
+    assert_error(ctx, dealt_bind(rt_load(ctx), &k, &a), PKRT_NO_ROOM,
+                 "kernel 'dealt', group 'first': at least 1 worker expected, got 0");
+    a.n = 2;
+    assert_ok(ctx, dealt_bind(rt_load(ctx), &k, &a));
+    int sms = pkrt_kernel_sms(k);
+    check_dealt(ctx, k, a.Y, 2);
+    assert_ok(ctx, pkrt_kernel_set(k, "n", sms - 1, 0));
+    check_dealt(ctx, k, a.Y, sms - 1);
+    assert_error(ctx, pkrt_kernel_set(k, "n", sms, 0), PKRT_NO_ROOM,
+                 "group 'rest': at least 1 worker expected, got 0");
+    assert_error(ctx, pkrt_kernel_set(k, "n", -1, 0), PKRT_NO_ROOM, "group 'first'|got -1");
+    assert_error(ctx, pkrt_kernel_set(k, "n", 5, 0), PKRT_BAD_SHAPE, "n must not be 5; got n = 5");
+    check_dealt(ctx, k, a.Y, sms - 1);
+    pkrt_context_destroy(ctx);
+}
+
 /// Tensors around the caller's memory, with a stride: a window of columns of a larger one.
 static void wrapped_tensors(void **state)
 {
@@ -255,10 +290,15 @@ static void dealing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(launches_in_a_row),        cmocka_unit_test(two_streams),
-        cmocka_unit_test(scalars_between_launches), cmocka_unit_test(wrapped_tensors),
-        cmocka_unit_test(wrapped_symmetric),        cmocka_unit_test(empty_tensors),
-        cmocka_unit_test(order_of_freeing),         cmocka_unit_test(dealing),
+        cmocka_unit_test(launches_in_a_row),
+        cmocka_unit_test(two_streams),
+        cmocka_unit_test(scalars_between_launches),
+        cmocka_unit_test(wrapped_tensors),
+        cmocka_unit_test(wrapped_symmetric),
+        cmocka_unit_test(empty_tensors),
+        cmocka_unit_test(groups_between_launches),
+        cmocka_unit_test(order_of_freeing),
+        cmocka_unit_test(dealing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
