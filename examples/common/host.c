@@ -100,6 +100,13 @@ void host_normal_bf16(float *x, size_t n, uint64_t *state)
     }
 }
 
+float *host_normal_tensor(size_t n, uint64_t *state)
+{
+    float *x = malloc((n + 1) * sizeof *x);
+    host_normal_bf16(x, n, state);
+    return x;
+}
+
 void host_gemm(double *restrict c, const float *restrict a, const float *restrict b, size_t m, size_t n,
                size_t k)
 {

@@ -32,6 +32,8 @@ uint64_t host_random(uint64_t *state);
 /// n values of a standard normal distribution, rounded to bf16 so that the reference sees what the kernel
 /// sees.
 void host_normal_bf16(float *x, size_t n, uint64_t *state);
+/// The same in memory of its own, to be freed.
+float *host_normal_tensor(size_t n, uint64_t *state);
 /// x rounded to the nearest bf16, ties to even, as a float.
 float host_round_bf16(float x);
 

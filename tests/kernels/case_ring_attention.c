@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <math.h>
+
+#include "attention/reference.h"
+#include "case.h"
+#include "ring_attention.pk.h"
+
+#ifndef D // of the module
+#define D 128
+#endif
+
+static pkrt_status prepare(case_run *run)
+{
+    int64_t b = case_value(run, "B"), h = case_value(run, "H"), g = case_value(run, "G"),
+            s = case_value(run, "S");
+    size_t ranks = (size_t)run->ranks;
+    attention_size size = {
+        ranks, (size_t)b, (size_t)h, (size_t)g, (size_t)s, D, case_value(run, "causal") != 0};
+    size_t nq = attention_queries(&size), nk = attention_keys(&size);
+    float *q = case_normal(run, ranks * nq), *k = case_normal(run, ranks * nk),
+          *v = case_normal(run, ranks * nk), scale = 1 / sqrtf(D);
+    ring_attention_args args = {.Q = case_input(run, PKRT_BF16, CASE_DIMS(b, h, s, D), 0, q),
+                                .K = case_input(run, PKRT_BF16, CASE_DIMS(b, g, s, D), 0, k),
+                                .V = case_input(run, PKRT_BF16, CASE_DIMS(b, g, s, D), 0, v),
+                                .O = case_output(run, PKRT_BF16, CASE_DIMS(b, h, s, D), 0),
+                                .LSE = case_output(run, PKRT_F32, CASE_DIMS(b, h, s, 1), 0),
+                                .KR = case_output(run, PKRT_BF16, CASE_DIMS(2, b, g, s, D), PKRT_SYMMETRIC),
+                                .VR = case_output(run, PKRT_BF16, CASE_DIMS(2, b, g, s, D), PKRT_SYMMETRIC),
+                                .P = case_output(run, PKRT_F32, CASE_DIMS(b, h, s, D), 0),
+                                .scale = scale,
+                                .causal = size.causal,
+                                .comm = 1};
+    double *want = case_want(run, args.O, 1e-2), *lse = case_want(run, args.LSE, 1e-4);
+    attention_reference(&size, scale, q, k, v, want, lse);
+    return ring_attention_bind(run->module, &run->kernel, &args);
+}
+
+const kernel_case CASE = {.name = CASE_NAME,
+                          .text = ring_attention_pk,
+                          .length = sizeof ring_attention_pk - 1,
+                          .axes = {CASE_AXIS("B", 1, 2), CASE_AXIS("H", 2, 4), CASE_AXIS("G", 1, 2),
+                                   CASE_AXIS("S", 7, 64, 65, 128, 129, 200), CASE_AXIS("causal", 0, 1)},
+                          .comm = "comm",
+                          .prepare = prepare};
