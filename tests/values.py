@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the kernels of a file on the simulator and compares every element that they write with what the file says.
 
-usage: values.py PKC PKRUN [--ptxas PTXAS] FILE.pk
+usage: values.py PKC PKRUN [--ptxas PTXAS] [pkc option ...] FILE.pk
 
 The comments directly before a kernel say what to do:
 
@@ -307,11 +307,11 @@ def assemble(ptxas, ptx):
 
 def main(pkc, pkrun, *rest):
     ptxas = rest[1] if rest[0] == "--ptxas" else None
-    path = rest[-1]
+    options, path = rest[2 if ptxas else 0 : -1], rest[-1]
     failures = 0
     with tempfile.TemporaryDirectory() as folder:
         ptx = os.path.join(folder, "k.ptx")
-        done = subprocess.run([pkc, path, "-o", ptx], capture_output=True, text=True)
+        done = subprocess.run([pkc, path, *options, "-o", ptx], capture_output=True, text=True)
         if done.returncode:
             print(done.stderr)
             return 1

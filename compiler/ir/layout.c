@@ -25,7 +25,6 @@ static pkc_span value_pos(const ir_value *v)
 static bool check_registers(ir_kernel *k, ir_role *role, const ir_options *options)
 {
     ir_pressure p = ir_role_pressure(k, role);
-    role->reg_estimate = (int)(p.regs + IR_REGS_ADDRESSES);
     int budget = ir_role_budget(k, role, options->regs_per_sm);
     if (p.regs == 0 || role->reg_estimate <= budget)
         return true;
@@ -88,6 +87,10 @@ bool ir_pass_layout(ir_kernel *k, const ir_options *options)
     ok = ok && ir_layout_tiles(k);
     if (!ok)
         return false;
+    // All estimates first: what one role needs decides what the others may have.
+    for (ir_group *g = k->groups; g != NULL; g = g->next)
+        for (ir_role *r = g->roles; r != NULL; r = r->next)
+            r->reg_estimate = (int)(ir_role_pressure(k, r).regs + IR_REGS_ADDRESSES);
     for (ir_group *g = k->groups; g != NULL; g = g->next)
         for (ir_role *r = g->roles; r != NULL; r = r->next)
             ok = check_registers(k, r, options) && check_products(k, r, options) && ok;

@@ -7,7 +7,7 @@
 
 enum {
     IR_REGS_HELPER = 40,      // a thread of a helper warpgroup after setmaxnreg.dec
-    IR_REGS_HELPER_FULL = 72, // the same where a helper works on register tiles
+    IR_REGS_HELPER_FULL = 72, // the least where a helper works on register tiles
     IR_REGS_HELPER_LOW = 24,  // the same where three consumers leave no more and all helpers are thin
     IR_REGS_MAX = 248,        // the most that is given: a thread can address 255
     IR_REGS_ADDRESSES = 40,   // set aside for addresses and loop variables when register tiles are counted

@@ -70,6 +70,25 @@ int ir_plan_threads(const ir_kernel *k)
     return 32 * most;
 }
 
+/// What the fullest role of a kind was found to need, in steps of setmaxnreg; 0 before `layout` has counted.
+static int need_of(const ir_group *group, bool warpgroups)
+{
+    int most = 0;
+    for (const ir_role *r = group->roles; r != NULL; r = r->next)
+        if ((ir_role_warpgroups(r) > 0) == warpgroups && r->reg_estimate > most)
+            most = r->reg_estimate;
+    return (most + 7) / 8 * 8;
+}
+
+/// What helpers are given: little when thin, otherwise what they need.
+static int helper_regs(const ir_group *group, const ir_warp_plan *warps)
+{
+    if (warps->thin_only)
+        return warps->warpgroups > 2 ? IR_REGS_HELPER_LOW : IR_REGS_HELPER;
+    int need = need_of(group, false);
+    return need > IR_REGS_HELPER_FULL ? need : IR_REGS_HELPER_FULL;
+}
+
 ir_reg_plan ir_plan_regs(const ir_kernel *k, const ir_group *group, int regs_per_sm)
 {
     ir_warp_plan warps = ir_plan_warps(k, group);
@@ -79,13 +98,12 @@ ir_reg_plan ir_plan_regs(const ir_kernel *k, const ir_group *group, int regs_per
         return plan;
     // The warps beyond this group's own (another group is larger) are helpers too.
     int helper_groups = (ir_plan_threads(k) + 127) / 128 - warps.warpgroups, per_lane = regs_per_sm / 128;
-    int helper = warps.thin_only ? IR_REGS_HELPER : IR_REGS_HELPER_FULL;
+    int helper = helper_regs(group, &warps);
     int consumer = round_down((per_lane - helper * helper_groups) / warps.warpgroups);
-    if (warps.thin_only && warps.warpgroups > 2) {
-        helper = IR_REGS_HELPER_LOW;
-        consumer = round_down((per_lane - helper * helper_groups) / warps.warpgroups);
-    }
-    if (consumer <= entry || helper >= entry)
+    bool consumers_gain = helper < entry && consumer > entry;
+    bool helpers_gain =
+        helper > entry && helper <= IR_REGS_MAX && consumer < entry && consumer >= need_of(group, true);
+    if (!consumers_gain && !helpers_gain)
         return plan;
     return (ir_reg_plan){entry, helper, consumer, true};
 }
