@@ -106,7 +106,6 @@ typedef enum ir_attr_kind {
     IR_ATTR_NONE,
     IR_ATTR_CONST,    // i (integers, bool) or f (floating point), by the result's type
     IR_ATTR_INT,      // i (and flag)
-    IR_ATTR_FLAG,     // flag
     IR_ATTR_SUB,      // op->sub only
     IR_ATTR_INT_SUB,  // i and op->sub
     IR_ATTR_NAME,     // name

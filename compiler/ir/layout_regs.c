@@ -212,10 +212,18 @@ static bool copy_generators(ir_op *op, void *user)
     return true;
 }
 
+/// Columns of a slice stay in their threads where each fragment of 8 is whole in `quad`.
+static bool slice_travels(const cls *c, const ir_op *op)
+{
+    return c->quad == NULL || op->attr.i % 8 != 0 || op->out[0].type->cols % 8 != 0;
+}
+
 /// The transposed form of a generator is a generator; any other value travels between threads.
 static bool travels(ir_op *op, void *user)
 {
     regs *s = user;
+    if (op->kind == IR_SLICE && slice_travels(class_of(s, ir_in(op, 0)), op))
+        op->kind = IR_REDIST;
     if (op->kind != IR_TRANS || !is_reg(&op->out[0]) || !class_of(s, ir_in(op, 0))->computed)
         return true;
     op->kind = IR_REDIST;

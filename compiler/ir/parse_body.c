@@ -187,9 +187,6 @@ static void parse_attr(ir_parser *p, statement *s)
     case IR_ATTR_FIELD:
         parse_number(p, a);
         return;
-    case IR_ATTR_FLAG:
-        a->flag = ir_parse_try(p, "!");
-        return;
     case IR_ATTR_NAME:
         a->name = ir_parse_symbol(p);
         return;

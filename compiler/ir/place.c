@@ -101,7 +101,7 @@ static bool find_needs(ir_op *op, void *user)
     if (op->kind == IR_CRED)
         scratch = (int64_t)n->warps * op->out[0].type->cols * 4;
     if (op->kind == IR_REDIST)
-        scratch = ir_tile_bytes(op->out[0].type->elem, op->out[0].type->rows, op->out[0].type->cols);
+        scratch = ir_tile_bytes(ir_in(op, 0)->type->elem, ir_in(op, 0)->type->rows, ir_in(op, 0)->type->cols);
     n->scratch = scratch > n->scratch ? scratch : n->scratch;
     n->ring = n->ring || op->kind == IR_SIG_PUSH;
     n->sync = n->sync || scratch > 0 || (op->kind == IR_SYNC && op->sub == IR_SYNC_ROLE);

@@ -164,9 +164,6 @@ static void print_attr(printer *p, const ir_op *op)
     case IR_ATTR_INT:
         pkc_buf_printf(p->out, " #%" PRId64 "%s", a->i, a->flag ? "!" : "");
         break;
-    case IR_ATTR_FLAG:
-        pkc_buf_puts(p->out, a->flag ? " !" : "");
-        break;
     case IR_ATTR_INT_SUB:
     case IR_ATTR_FIELD:
         pkc_buf_printf(p->out, " #%" PRId64, a->i);

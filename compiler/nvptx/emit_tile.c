@@ -15,10 +15,6 @@ void nv_emit_slice(nv_emit *e, const ir_op *op)
         return;
     }
     nv_geo f = nv_geometry(from);
-    if (f.base != IR_DIST_QUAD || op->attr.i % 8) {
-        llvmc_unsupported(e->c, "this slice of columns");
-        return;
-    }
     nv_val v = nv_get(e, ir_in(op, 0));
     int skip = (int)op->attr.i / 4; // column parts before the slice
     LLVMValueRef *elems = PKC_NEW_ARRAY(e->arena, LLVMValueRef, nv_geo_elems(&g));
@@ -192,8 +188,8 @@ static LLVMValueRef waiting(nv_emit *e, pkc_elem elem, LLVMValueRef row, LLVMVal
     return nv_shared(e, nv_addi(e, nv_muli(e, index, (int)pkc_elem_bits(elem) / 8), e->role->scratch));
 }
 
-// Through shared memory: everybody writes, everybody reads. Rows and columns change places where attr.flag
-// says so.
+// Through shared memory: everybody writes, everybody reads. attr says from which column on, and whether rows
+// and columns change places.
 void nv_emit_redist(nv_emit *e, const ir_op *op)
 {
     const ir_type *from = ir_in(op, 0)->type, *to = op->out[0].type;
@@ -217,7 +213,8 @@ void nv_emit_redist(nv_emit *e, const ir_op *op)
     for (int r = 0; r < b.row_parts; r++)
         for (int c = 0; c < b.col_parts; c++) {
             nv_place at = nv_geo_place(e, &b, r, c);
-            LLVMValueRef row = op->attr.flag ? at.col : at.row, col = op->attr.flag ? at.row : at.col, x;
+            LLVMValueRef row = op->attr.flag ? at.col : at.row, x;
+            LLVMValueRef col = nv_addi(e, op->attr.flag ? at.row : at.col, op->attr.i);
             nv_load_vec(e, waiting(e, elem, row, col, a.cols), elem, 1, at.in, &x);
             elems[nv_geo_index(&b, r, c)] = type == stored ? x : LLVMBuildTrunc(e->b, x, type, "");
         }

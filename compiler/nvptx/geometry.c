@@ -25,9 +25,9 @@ static void flat_geometry(nv_geo *g)
 
 static void quad_geometry(nv_geo *g)
 {
-    g->vec = g->cols > 1 ? 2 : 1;
+    g->vec = g->cols % 2 == 0 ? 2 : 1;
     g->row_parts = g->rows > 1 ? g->rows / (64 * g->w) * 2 : 1;
-    g->col_parts = g->cols > 1 ? g->cols / 4 : 1;
+    g->col_parts = g->cols > 1 ? round_up(g->cols, 8) * 2 : 1;
 }
 
 nv_geo nv_geometry(const ir_type *type)
@@ -82,8 +82,13 @@ static nv_place quad_place(nv_emit *e, const nv_geo *g, int r, int c)
         LLVMValueRef row = nv_add(e, nv_muli(e, nv_andi(e, e->role_warp, 3), 16), nv_shri(e, e->lane, 2));
         p.row = nv_addi(e, nv_add(e, group, row), (r >> 1) * 64 + (r & 1) * 8);
     }
-    if (g->cols > 1)
-        p.col = nv_addi(e, nv_muli(e, nv_andi(e, e->lane, 3), 2), (c >> 1) * 8 + (c & 1));
+    if (g->cols > 1) {
+        int from = (c >> 1) * 8 + (c & 1);
+        LLVMValueRef pair = nv_muli(e, nv_andi(e, e->lane, 3), 2);
+        p.col = nv_addi(e, pair, from);
+        if ((c >> 1) * 8 + 8 > g->cols)
+            p.in = nv_cmp(e, LLVMIntSLT, pair, nv_i32(e, g->cols - from));
+    }
     return p;
 }
 
