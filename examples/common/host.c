@@ -10,7 +10,10 @@
 static bool usage(const char *program, const host_args *args, const char *wrong)
 {
     fprintf(stderr, "%s: cannot use '%s'\n", program, wrong);
-    fprintf(stderr, "usage: %s [--ranks N] [--backend auto|cuda|sim] [--launches K] [--seed S]", program);
+    fprintf(stderr,
+            "usage: %s [--ranks N] [--backend auto|cuda|sim] [--multicast never|auto|require] [--launches K] "
+            "[--seed S]",
+            program);
     for (int i = 0; i < HOST_MAX_DIMS && args->dims[i].name; i++)
         fprintf(stderr, " [%s=%lld]", args->dims[i].name, (long long)args->dims[i].value);
     fputc('\n', stderr);
@@ -39,12 +42,21 @@ static bool parse_dim(const char *text, host_args *args)
     return false;
 }
 
+static bool one_of(const char *value, const char *a, const char *b, const char *c)
+{
+    return strcmp(value, a) == 0 || strcmp(value, b) == 0 || strcmp(value, c) == 0;
+}
+
 static bool parse_option(const char *option, const char *value, host_args *args)
 {
     int64_t v;
     if (strcmp(option, "--backend") == 0) {
         args->backend = value;
-        return strcmp(value, "auto") == 0 || strcmp(value, "cuda") == 0 || strcmp(value, "sim") == 0;
+        return one_of(value, "auto", "cuda", "sim");
+    }
+    if (strcmp(option, "--multicast") == 0) {
+        args->multicast = value;
+        return one_of(value, "never", "auto", "require");
     }
     if (!number(value, strcmp(option, "--seed") == 0 ? 0 : 1, &v))
         return false;

@@ -16,10 +16,13 @@ typedef struct host_dim {
     int64_t value; // the default, then what was given
 } host_dim;
 
-/// A parsed command line: `[--ranks N] [--backend auto|cuda|sim] [--launches K] [--seed S] [NAME=VALUE ...]`.
+/// A parsed command line: `[--ranks N] [--backend auto|cuda|sim] [--multicast never|auto|require] [--launches
+/// K]
+/// [--seed S] [NAME=VALUE ...]`.
 typedef struct host_args {
     int ranks, launches;
-    const char *backend; // NULL: auto
+    const char *backend;   // NULL: auto
+    const char *multicast; // NULL: never
     uint64_t seed;
     host_dim dims[HOST_MAX_DIMS]; // as many as have a name
 } host_args;

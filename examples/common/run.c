@@ -21,16 +21,24 @@ static pkrt_backend backend_of(const char *name)
     return strcmp(name, "sim") == 0 ? PKRT_BACKEND_SIM : PKRT_BACKEND_CUDA;
 }
 
+static pkrt_multicast multicast_of(const char *name)
+{
+    if (!name || strcmp(name, "never") == 0)
+        return PKRT_MULTICAST_NEVER;
+    return strcmp(name, "auto") == 0 ? PKRT_MULTICAST_AUTO : PKRT_MULTICAST_REQUIRE;
+}
+
 pkrt_context *run_open(const host_args *args)
 {
     pkrt_context_options options = PKRT_CONTEXT_OPTIONS_INIT;
     pkrt_context *ctx;
     options.ranks = args->ranks;
     options.backend = backend_of(args->backend);
+    options.multicast = multicast_of(args->multicast);
     run_check(ctx, pkrt_context_create(&ctx, &options), "opening a context");
-    printf("%d rank%s on %d device%s: %s%s\n", args->ranks, args->ranks == 1 ? "" : "s",
+    printf("%d rank%s on %d device%s%s: %s%s\n", args->ranks, args->ranks == 1 ? "" : "s",
            pkrt_context_device_count(ctx), pkrt_context_device_count(ctx) == 1 ? "" : "s",
-           pkrt_context_device_name(ctx),
+           pkrt_context_multicast(ctx) ? " with multicast" : "", pkrt_context_device_name(ctx),
            pkrt_context_backend(ctx) == PKRT_BACKEND_SIM && options.backend == PKRT_BACKEND_AUTO
                ? " (no GPU here: simulated)"
                : "");
@@ -54,16 +62,22 @@ void run_poison(pkrt_context *ctx, pkrt_tensor *tensor)
     free(x);
 }
 
+void run_fill(pkrt_context *ctx, pkrt_tensor *tensor, const float *values)
+{
+    size_t n = (size_t)pkrt_tensor_count(tensor);
+    for (int r = 0; r < pkrt_context_ranks(ctx); r++)
+        run_check(ctx, pkrt_tensor_write_f32(tensor, r, values + (size_t)r * n, n), "filling a tensor");
+}
+
 pkrt_tensor *run_tensor(pkrt_context *ctx, pkrt_elem elem, int n_dims, const int64_t *dims, unsigned flags,
                         const float *values)
 {
     pkrt_tensor *t;
     run_check(ctx, pkrt_tensor_create(ctx, &t, elem, n_dims, dims, flags), "making a tensor");
-    size_t n = (size_t)pkrt_tensor_count(t);
-    if (!values)
+    if (values)
+        run_fill(ctx, t, values);
+    else
         run_poison(ctx, t);
-    for (int r = 0; values && r < pkrt_context_ranks(ctx); r++)
-        run_check(ctx, pkrt_tensor_write_f32(t, r, values + (size_t)r * n, n), "filling a tensor");
     return t;
 }
 

@@ -16,6 +16,8 @@ pkrt_context *run_open(const host_args *args);
 /// where values is NULL.
 pkrt_tensor *run_tensor(pkrt_context *ctx, pkrt_elem elem, int n_dims, const int64_t *dims, unsigned flags,
                         const float *values);
+/// Fills the copy of rank r with values[r * count ..].
+void run_fill(pkrt_context *ctx, pkrt_tensor *tensor, const float *values);
 /// Fills every rank's copy with the poison, so that an element never written is seen.
 void run_poison(pkrt_context *ctx, pkrt_tensor *tensor);
 /// Launches, waits, and gives the seconds that took.

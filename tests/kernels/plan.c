@@ -30,6 +30,8 @@ static plan_setting simulated(const plan_options *o, int r, int m, int turn)
     plan_setting s = {.ranks = o->ranks[r], .sms = machine_sms[m], .seed = 1 + turn % PLAN_SEEDS};
     // One device for all ranks, in every second turn; its few SMs would not hold several ranks.
     s.devices = s.sms == FEW_SMS || (r + m) % 2 ? DEVICES : 1;
+    // Every rank count with and without: of a rank count's machines with many devices, one has multicast.
+    s.multicast = s.devices >= s.ranks && (m == 1 || m == 2);
     s.late = (r + m / 2 + turn / 10) % 2;
     s.straggler = turn % 3 == 2 && s.devices > 1 ? turn / 3 % (s.ranks < DEVICES ? s.ranks : DEVICES) : -1;
     return s;

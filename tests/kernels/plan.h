@@ -23,6 +23,7 @@ typedef struct plan_options {
 typedef struct plan_setting {
     int ranks, sms, devices, late, straggler; // straggler: a device that runs slowly, -1: none
     int seed;
+    bool multicast; // symmetric tensors must have multicast addresses; else they have none
     long first, count;
 } plan_setting;
 

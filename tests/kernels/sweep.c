@@ -183,6 +183,7 @@ static tally run_setting(sweep *s)
     bool sim = strcmp(s->options->backend, "sim") == 0;
     options.ranks = s->setting.ranks;
     options.backend = sim ? PKRT_BACKEND_SIM : PKRT_BACKEND_CUDA;
+    options.multicast = s->setting.multicast ? PKRT_MULTICAST_REQUIRE : PKRT_MULTICAST_NEVER;
     if (sim)
         set_machine(&s->setting);
     run_check(s->ctx, pkrt_context_create(&s->ctx, &options), "opening a context");
@@ -198,8 +199,8 @@ static void print_setting(const plan_options *o, const plan_setting *p)
 {
     printf("%d ranks", p->ranks);
     if (strcmp(o->backend, "sim") == 0)
-        printf(" on %d devices of %d SMs, schedule seed %d%s", p->devices, p->sms, p->seed,
-               p->late ? ", late copies" : "");
+        printf(" on %d devices of %d SMs%s, schedule seed %d%s", p->devices, p->sms,
+               p->multicast ? " with multicast" : "", p->seed, p->late ? ", late copies" : "");
     if (p->straggler >= 0)
         printf(", device %d slow", p->straggler);
     printf(": combinations %ld to %ld\n", p->first, p->first + p->count - 1);
