@@ -24,23 +24,25 @@ static long product(const kernel_case *k)
     return n;
 }
 
-/// Machine `m` with rank count `r`, schedule `turn`: everything rotates against everything else.
+/// Machine `m` with rank count `r`, number `turn` of their settings: everything rotates against everything
+/// else.
 static plan_setting simulated(const plan_options *o, int r, int m, int turn)
 {
-    plan_setting s = {.ranks = o->ranks[r], .sms = machine_sms[m], .seed = 1 + turn % PLAN_SEEDS};
+    int all = turn + r * MACHINES + m;
+    plan_setting s = {.ranks = o->ranks[r], .sms = machine_sms[m], .seed = 1 + all % PLAN_SEEDS};
     // One device for all ranks, in every second turn; its few SMs would not hold several ranks.
     s.devices = s.sms == FEW_SMS || (r + m) % 2 ? DEVICES : 1;
-    // Every rank count with and without: of a rank count's machines with many devices, one has multicast.
-    s.multicast = s.devices >= s.ranks && (m == 1 || m == 2);
-    s.late = (r + m / 2 + turn / 10) % 2;
-    s.straggler = turn % 3 == 2 && s.devices > 1 ? turn / 3 % (s.ranks < DEVICES ? s.ranks : DEVICES) : -1;
+    s.late = (r + m / 2 + turn / 2) % 2;
+    s.straggler = all % 3 == 2 && s.devices > 1 ? all / 3 % (s.ranks < DEVICES ? s.ranks : DEVICES) : -1;
+    // Multicast wants ranks on devices of their own. Each rank count runs with it and without.
+    s.multicast = s.devices > 1 && s.ranks > 1 && s.ranks <= DEVICES && (r + (m > 0) + turn) % 2;
     return s;
 }
 
 static bool short_setting(const plan_options *o, int index, plan_setting *out)
 {
     int r = index / MACHINES, m = index % MACHINES;
-    *out = simulated(o, r, m, index);
+    *out = simulated(o, r, m, 0);
     out->first = (long)r * (MACHINES + 1) + m + (m > 0);
     out->count = 1 + (m == 0); // the small machine is the quick one
     return true;
