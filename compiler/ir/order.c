@@ -313,10 +313,6 @@ static bool stays_home(const orderer *s, const ir_param *param)
 /// relaxed adds.
 static void visit_signal(orderer *s, ir_op *op)
 {
-    if (s->emit && ir_region_has(s->role->body, IR_COPY_IN)) {
-        pkc_diag_error(s->k->session, PKC_DIAG_SIGNAL_AFTER_LOAD, op->pos);
-        s->ok = false;
-    }
     drain_bulk(s, op);
     bool alias = s->now.multi_wr;
     sync_role(s, op);
@@ -355,11 +351,18 @@ static void visit_wait(orderer *s, ir_op *op)
         ir_erase(op);
 }
 
+/// One thread stands for the role: after all that the others did, before all that they do.
 static void visit_barrier(orderer *s, ir_op *op)
 {
     drain_bulk(s, op);
-    if (s->now.multi_wr)
+    bool alias = s->now.multi_wr;
+    sync_role(s, op);
+    if (alias)
         fence(s, op, IR_FENCE_ALIAS);
+    if (s->emit && !s->role->thin) {
+        ir_builder b = {.kernel = s->k, .region = op->parent, .before = op->next, .pos = op->pos};
+        ir_build_sync(&b, IR_SYNC_ROLE);
+    }
     s->now = (state){.acquired = ir_role_copies(s->role), .plain_wr = ir_role_multicasts(s->role)};
 }
 

@@ -127,5 +127,5 @@ void ir_order_peers(ir_kernel *k)
             wait_for_peers(k, r);
             ir_walk(r->body, find_barrier, NULL, k);
         }
-    k->needs_exit = k->has_signals || (k->touches_peers && !k->no_exit_barrier);
+    k->needs_exit = k->has_signals || k->has_barrier || (k->touches_peers && !k->no_exit_barrier);
 }

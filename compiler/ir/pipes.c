@@ -11,6 +11,7 @@
 typedef struct end {
     ir_pipe *pipe;
     ir_end side;
+    bool loads; // a put of it loads in bulk
 } end;
 
 typedef struct piper {
@@ -26,13 +27,14 @@ static ir_end end_of(const ir_op *op)
     return op->kind == IR_PUT ? IR_END_PUT : IR_END_GET;
 }
 
-static void note_end(piper *s, ir_pipe *pipe, ir_end side)
+static end *note_end(piper *s, ir_pipe *pipe, ir_end side)
 {
     for (size_t i = 0; i < s->ends.len; i++)
         if (s->ends.data[i].pipe == pipe && s->ends.data[i].side == side)
-            return;
-    end e = {pipe, side};
+            return &s->ends.data[i];
+    end e = {pipe, side, false};
     pkc_vec_push(s->k->arena, &s->ends, e);
+    return &s->ends.data[s->ends.len - 1];
 }
 
 // ---- bytes that land in a slot
@@ -197,7 +199,8 @@ static void flatten(piper *s, ir_op *op)
     ir_op *wait = ir_build(&b, IR_PIPE_WAIT, side == IR_END_PUT ? IR_SIDE_FREE : IR_SIDE_FULL, 1, &s->start,
                            2, types, 0);
     ir_value *slot = &wait->out[0];
-    note_end(s, pipe, side);
+    end *e = note_end(s, pipe, side);
+    e->loads = e->loads || (side == IR_END_PUT && ir_region_has(&op->reg[0], IR_COPY_IN));
     bind_fields(s, op, slot);
     splice_body(op);
     if (side == IR_END_PUT)
@@ -226,13 +229,33 @@ static void check_nesting(piper *s, const ir_op *op)
     s->ok = false;
 }
 
+static bool report_signal(ir_op *op, void *user)
+{
+    piper *s = user;
+    if (op->kind != IR_SIGNAL)
+        return true;
+    pkc_diag *d = pkc_diag_error(s->k->session, PKC_DIAG_SIGNAL_IN_PUT, op->pos);
+    pkc_diag_help(d, "%s", "signal after the put");
+    s->ok = false;
+    return true;
+}
+
+/// The loads of a put have not arrived before it ends.
+static void check_signal(piper *s, const ir_op *op)
+{
+    if (op->kind == IR_PUT && ir_region_has(&op->reg[0], IR_COPY_IN))
+        ir_walk(&op->reg[0], report_signal, NULL, s);
+}
+
 static void flatten_region(piper *s, ir_region *region)
 {
     for (ir_op *op = region->first, *next; op != NULL; op = next) {
         next = op->next;
         bool ends = op->kind == IR_PUT || op->kind == IR_GET;
-        if (ends)
+        if (ends) {
             check_nesting(s, op);
+            check_signal(s, op);
+        }
         for (int r = 0; r < op->n_reg; r++)
             flatten_region(s, &op->reg[r]);
         if (ends)
@@ -257,8 +280,20 @@ static bool sets_state(const ir_op *op, int var, void *user)
     return op->kind == IR_PIPE_WAIT && end_index(user, op) == var;
 }
 
+/// What is told to other roles or ranks holds for the bulk loads before it too: they have arrived.
+static void wait_landed(ir_vars *v, ir_op *op)
+{
+    const piper *s = v->user;
+    ir_builder b = {.kernel = s->k, .region = op->parent, .before = op, .pos = op->pos};
+    for (size_t i = 0; i < s->ends.len; i++)
+        if (s->ends.data[i].loads)
+            ir_build(&b, IR_PIPE_LANDED, 0, 1, &v->cur[i], 0, NULL, 0);
+}
+
 static void thread_state(ir_vars *v, ir_op *op)
 {
+    if (op->kind == IR_SIGNAL || op->kind == IR_BARRIER)
+        wait_landed(v, op);
     if (op->kind != IR_PIPE_WAIT)
         return;
     int i = end_index(v->user, op);

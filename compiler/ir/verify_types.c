@@ -232,6 +232,8 @@ static void check_pipe_op(ir_verifier *v, const ir_op *op)
              is(state, IR_T_STATE) && is(op->out[0].type, IR_T_SLOT) &&
                  ir_type_equal(state, op->out[1].type) && op->out[0].type->pipe == state->pipe,
              "it gives no slot and state of one pipe");
+    } else if (op->kind == IR_PIPE_LANDED) {
+        need(v, op, is(in_type(op, 0), IR_T_STATE), "the operand is no state");
     } else {
         bool condition = op->n_in == 2 && op->kind == IR_PIPE_ARRIVE && is_scalar(in_type(op, 1), PKC_E_BOOL);
         need(v, op, (op->n_in == 1 || condition) && is(in_type(op, 0), IR_T_SLOT), "the operand is no slot");
@@ -286,21 +288,21 @@ static void check_token(ir_verifier *v, const ir_op *op)
 void ir_verify_types(ir_verifier *v, const ir_op *op)
 {
     static void (*const checks[IR_OP_COUNT])(ir_verifier *, const ir_op *) = {
-        [IR_CONST] = check_leaf,          [IR_READ] = check_leaf,          [IR_DIM] = check_leaf,
-        [IR_SCALAR] = check_leaf,         [IR_BIN] = check_elementwise,    [IR_UN] = check_elementwise,
-        [IR_CMP] = check_elementwise,     [IR_SELECT] = check_elementwise, [IR_CAST] = check_elementwise,
-        [IR_ELEM] = check_access,         [IR_VIEW] = check_view,          [IR_SIG] = check_view,
-        [IR_FIELD] = check_tile,          [IR_SHARED] = check_tile,        [IR_SPLAT] = check_tile_op,
-        [IR_IOTA] = check_tile_op,        [IR_SLICE] = check_tile_op,      [IR_TRANS] = check_tile_op,
-        [IR_RRED] = check_tile_op,        [IR_CRED] = check_tile_op,       [IR_REDIST] = check_tile_op,
-        [IR_LOAD] = check_access,         [IR_STORE] = check_access,       [IR_COPY_IN] = check_copy,
-        [IR_COPY_OUT] = check_copy,       [IR_MMA] = check_product,        [IR_MMA_ISSUE] = check_product,
-        [IR_MMA_WAIT] = check_wait,       [IR_NET_REDUCE] = check_net,     [IR_NET_ALL] = check_net,
-        [IR_SIGNAL] = check_signal,       [IR_WAIT] = check_signal,        [IR_SIG_ADD] = check_signal,
-        [IR_SIG_PUSH] = check_signal,     [IR_SIG_POLL] = check_signal,    [IR_FOR] = check_control,
-        [IR_IF] = check_control,          [IR_PUT] = check_slot_region,    [IR_GET] = check_slot_region,
-        [IR_PST] = check_pipe_op,         [IR_PIPE_WAIT] = check_pipe_op,  [IR_PIPE_EXPECT] = check_pipe_op,
-        [IR_PIPE_ARRIVE] = check_pipe_op, [IR_BULK_COMMIT] = check_token,
+        [IR_CONST] = check_leaf,          [IR_READ] = check_leaf,           [IR_DIM] = check_leaf,
+        [IR_SCALAR] = check_leaf,         [IR_BIN] = check_elementwise,     [IR_UN] = check_elementwise,
+        [IR_CMP] = check_elementwise,     [IR_SELECT] = check_elementwise,  [IR_CAST] = check_elementwise,
+        [IR_ELEM] = check_access,         [IR_VIEW] = check_view,           [IR_SIG] = check_view,
+        [IR_FIELD] = check_tile,          [IR_SHARED] = check_tile,         [IR_SPLAT] = check_tile_op,
+        [IR_IOTA] = check_tile_op,        [IR_SLICE] = check_tile_op,       [IR_TRANS] = check_tile_op,
+        [IR_RRED] = check_tile_op,        [IR_CRED] = check_tile_op,        [IR_REDIST] = check_tile_op,
+        [IR_LOAD] = check_access,         [IR_STORE] = check_access,        [IR_COPY_IN] = check_copy,
+        [IR_COPY_OUT] = check_copy,       [IR_MMA] = check_product,         [IR_MMA_ISSUE] = check_product,
+        [IR_MMA_WAIT] = check_wait,       [IR_NET_REDUCE] = check_net,      [IR_NET_ALL] = check_net,
+        [IR_SIGNAL] = check_signal,       [IR_WAIT] = check_signal,         [IR_SIG_ADD] = check_signal,
+        [IR_SIG_PUSH] = check_signal,     [IR_SIG_POLL] = check_signal,     [IR_FOR] = check_control,
+        [IR_IF] = check_control,          [IR_PUT] = check_slot_region,     [IR_GET] = check_slot_region,
+        [IR_PST] = check_pipe_op,         [IR_PIPE_WAIT] = check_pipe_op,   [IR_PIPE_EXPECT] = check_pipe_op,
+        [IR_PIPE_ARRIVE] = check_pipe_op, [IR_PIPE_LANDED] = check_pipe_op, [IR_BULK_COMMIT] = check_token,
     };
     if (checks[op->kind])
         checks[op->kind](v, op);

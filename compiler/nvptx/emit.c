@@ -410,6 +410,7 @@ static void (*const emitters[IR_OP_COUNT])(nv_emit *e, const ir_op *op) = {
     [IR_PIPE_WAIT] = nv_emit_pipe,
     [IR_PIPE_EXPECT] = nv_emit_pipe,
     [IR_PIPE_ARRIVE] = nv_emit_pipe,
+    [IR_PIPE_LANDED] = nv_emit_pipe,
     [IR_MMA_ISSUE] = nv_emit_mma_issue,
     [IR_MMA_WAIT] = nv_emit_mma_wait,
     [IR_BULK_COMMIT] = nv_emit_bulk,

@@ -187,6 +187,8 @@ LLVMValueRef nv_load_acquire(nv_emit *e, LLVMValueRef address, bool sys);
 
 void nv_keeper(nv_emit *e);
 void nv_exit_protocol(nv_emit *e);
+/// All roles of all workers of the group being emitted, on all ranks.
+void nv_barrier(nv_emit *e);
 /// Waits until every rank has announced its start.
 void nv_wait_entry(nv_emit *e);
 /// Number of this launch, from the rank's state (i32).

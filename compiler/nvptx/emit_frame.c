@@ -26,10 +26,10 @@ LLVMValueRef nv_epoch(nv_emit *e)
     return load;
 }
 
-// i1: this is the last CTA of the rank to count in here. The counter goes back to zero with it.
-static LLVMValueRef count_in(nv_emit *e, int64_t counter)
+// i1: this is the last of n of the rank to count in here. The counter goes back to zero with it.
+static LLVMValueRef count_in(nv_emit *e, int64_t counter, LLVMValueRef n)
 {
-    LLVMValueRef last = nv_addi(e, nv_sms(e), -1);
+    LLVMValueRef last = nv_addi(e, n, -1);
     LLVMValueRef old =
         llvmc_asm(e->c, e->c->i32, "atom.acq_rel.gpu.global.inc.u32 $0, [$1], $2;", "=r,l,r,~{memory}", 2,
                   (LLVMValueRef[]){nv_state_word(e, NULL, counter), last});
@@ -73,12 +73,42 @@ void nv_wait_entry(nv_emit *e)
     wait_ranks(e, NV_STATE_ENTRY, nv_epoch(e));
 }
 
+static int roles_of(const ir_group *g)
+{
+    int n = 0;
+    for (const ir_role *r = g->roles; r; r = r->next)
+        n += r->body != NULL;
+    return n;
+}
+
+// One thread of each role counts in; the last of the rank tells all ranks. Barriers are numbered through all
+// launches: whoever counts in knows the number, for it goes on only when all have.
+void nv_barrier(nv_emit *e)
+{
+    int64_t at = NV_STATE_BARRIERS + (int64_t)NV_ABI_BARRIER_BYTES * e->group->index;
+    if (at + NV_ABI_BARRIER_BYTES > NV_ABI_STATE_HEAD) {
+        llvmc_unsupported(e->c, "a barrier in the ninth group of a kernel");
+        return;
+    }
+    LLVMValueRef number_at = nv_state_word(e, NULL, at + 4),
+                 number = LLVMBuildLoad2(e->b, e->c->i32, number_at, "");
+    LLVMSetAlignment(number, 4);
+    LLVMSetVolatile(number, true); // the last one changes it
+    LLVMValueRef all = nv_muli(e, nv_group_count(e, e->group), roles_of(e->group)),
+                 next = nv_addi(e, number, 1);
+    LLVMBasicBlockRef after = nv_begin_if(e, count_in(e, at, all));
+    LLVMBuildStore(e->b, next, number_at);
+    tell_all(e, at + 8);
+    nv_end_if(e, after);
+    nv_wait_counter(e, nv_state_word(e, NULL, at + 8), nv_mul(e, next, nv_ranks(e)));
+}
+
 // Run by thread 0 once all warps of the CTA are done.
 void nv_exit_protocol(nv_emit *e)
 {
     LLVMValueRef epoch = nv_epoch(e);
     nv_fence_alias(e); // what was stored at multicast addresses, for those who read it after the launch
-    LLVMBasicBlockRef after = nv_begin_if(e, count_in(e, NV_STATE_EXIT_CTAS));
+    LLVMBasicBlockRef after = nv_begin_if(e, count_in(e, NV_STATE_EXIT_CTAS, nv_sms(e)));
     LLVMBuildStore(e->b, nv_addi(e, epoch, 1), nv_state_word(e, NULL, NV_STATE_EPOCH));
     if (nv_has_exit(e->k)) {
         tell_all(e, NV_STATE_EXIT);
@@ -173,7 +203,7 @@ void nv_keeper(nv_emit *e)
     if (e->k->needs_entry) {
         nv_sync_warp(e);
         LLVMBasicBlockRef after = nv_begin_if(e, nv_is(e, e->lane, 0));
-        LLVMBasicBlockRef told = nv_begin_if(e, count_in(e, NV_STATE_ENTRY_CTAS));
+        LLVMBasicBlockRef told = nv_begin_if(e, count_in(e, NV_STATE_ENTRY_CTAS, nv_sms(e)));
         tell_all(e, NV_STATE_ENTRY);
         nv_end_if(e, told);
         nv_end_if(e, after);

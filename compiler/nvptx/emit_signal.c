@@ -175,7 +175,7 @@ void nv_emit_signal(nv_emit *e, const ir_op *op)
         nv_wait_entry(e);
         break;
     case IR_BARRIER:
-        llvmc_unsupported(e->c, "'barrier'");
+        nv_barrier(e);
         break;
     }
     nv_end_one(e, after);

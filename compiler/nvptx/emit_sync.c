@@ -90,6 +90,23 @@ static void pipe_arrive(nv_emit *e, const ir_op *op)
         nv_end_if(e, after);
 }
 
+// The state is that of the next put, which waits for the free barrier's other parity: slots before it were
+// filled in this round of the ring, with the opposite parity of their full barriers, those from it on in the
+// round before.
+static void pipe_landed(nv_emit *e, const ir_op *op)
+{
+    const ir_pipe *pipe = ir_in(op, 0)->type->pipe;
+    nv_val state = nv_get(e, ir_in(op, 0));
+    LLVMBasicBlockRef after = nv_begin_one(e);
+    nv_loop loop = nv_loop_begin(e, nv_i32(e, 0), nv_i32(e, pipe->slots));
+    LLVMValueRef this_round = nv_cmp(e, LLVMIntSLT, loop.i, state.v[0]);
+    LLVMValueRef phase = nv_xor(e, state.v[1], LLVMBuildZExt(e->b, this_round, e->c->i32, ""));
+    phase_wait w = {barrier_of(e, pipe, IR_SIDE_FULL, loop.i), phase};
+    nv_spin(e, try_phase, &w);
+    nv_loop_end(e, &loop, nv_i32(e, 1));
+    nv_end_one(e, after);
+}
+
 void nv_emit_pipe(nv_emit *e, const ir_op *op)
 {
     switch ((int)op->kind) {
@@ -104,6 +121,9 @@ void nv_emit_pipe(nv_emit *e, const ir_op *op)
         return;
     case IR_PIPE_ARRIVE:
         pipe_arrive(e, op);
+        return;
+    case IR_PIPE_LANDED:
+        pipe_landed(e, op);
         return;
     }
 }
