@@ -467,6 +467,17 @@ static void lower_shared(lower *l, const pkc_stmt *s)
 
 // ---- assignment, return, barrier -----------------------------------------------------------------------
 
+static void lower_barrier(lower *l)
+{
+    const ir_kernel *k = l->k;
+    const char *attribute = k->no_entry_wait     ? "no_entry_wait"
+                            : k->no_exit_barrier ? "no_exit_barrier"
+                                                 : NULL;
+    if (attribute)
+        pkc_diag_error(l->s, PKC_DIAG_ATTRIBUTE_SIGNALS, l->b.pos, attribute, "a barrier");
+    ir_build(&l->b, IR_BARRIER, 0, 0, NULL, 0, NULL, 0);
+}
+
 static const unsigned assign_sub[PKC_ASSIGN_COUNT] = {[PKC_ASSIGN_ADD] = IR_BIN_ADD,
                                                       [PKC_ASSIGN_SUB] = IR_BIN_SUB,
                                                       [PKC_ASSIGN_MUL] = IR_BIN_MUL,
@@ -531,7 +542,7 @@ static void lower_stmt(lower *l, const pkc_stmt *s)
         l->result = lower_expr(l, s->as.return_.value);
         return;
     case PKC_STMT_BARRIER:
-        ir_build(&l->b, IR_BARRIER, 0, 0, NULL, 0, NULL, 0);
+        lower_barrier(l);
         return;
     case PKC_STMT_EXPR:
         lower_expr_stmt(l, s);

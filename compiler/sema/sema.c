@@ -44,7 +44,8 @@ static void check_attributes(resolver *r, const struct pkc_item_kernel *k)
         if (!is_attribute(name)) {
             unknown_attribute(r, name);
         } else if (signals) {
-            pkc_diag *d = pkc_diag_error(r->session, PKC_DIAG_ATTRIBUTE_SIGNALS, name->span, name->text);
+            pkc_diag *d =
+                pkc_diag_error(r->session, PKC_DIAG_ATTRIBUTE_SIGNALS, name->span, name->text, "signals");
             pkc_diag_note(d, signals->span, "'%s' is declared here", signals->name.text);
         }
     }
