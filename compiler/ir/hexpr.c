@@ -92,6 +92,8 @@ const ir_hx *ir_hx_bin(pkc_arena *arena, ir_hx_op op, const ir_hx *a, const ir_h
     bool divides = op == IR_HX_DIV || op == IR_HX_CDIV;
     if (cb && ((y == 0 && (op == IR_HX_ADD || op == IR_HX_SUB)) || (y == 1 && (op == IR_HX_MUL || divides))))
         return a;
+    if (cb && y == 1 && op == IR_HX_MOD)
+        return ir_hx_const(arena, 0);
     if (ca && ((x == 0 && op == IR_HX_ADD) || (x == 1 && op == IR_HX_MUL)))
         return b;
     return make(arena, (ir_hx){.op = op, .a = a, .b = b});

@@ -179,9 +179,20 @@ static ir_value *coordinate(lower *l, const meaning *m, const footprint *f, int 
     return ir_build_bin(&l->b, IR_BIN_MUL, x->at, ir_build_int(&l->b, PKC_E_I32, size));
 }
 
+/// Whether an end is the tensor's own, which clips in any case.
+static bool is_edge(const ir_value *end, const ir_hx *dim)
+{
+    int64_t a, b;
+    if (ir_hx_is_const(dim, &a))
+        return ir_const_int(end, &b) && a == b;
+    return dim->op == IR_HX_DIM && end->def && end->def->kind == IR_DIM && end->def->attr.name == dim->name;
+}
+
+/// The end within the tensor along an axis, NULL where the view has none.
 static ir_value *end_of(const meaning *m, int axis)
 {
-    return axis >= 0 ? m->index[axis].end : NULL;
+    ir_value *end = axis >= 0 ? m->index[axis].end : NULL;
+    return end && !is_edge(end, m->param->dims[axis]) ? end : NULL;
 }
 
 /// An op whose operands are [peer rank] coordinates.. [ends..].

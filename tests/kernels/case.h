@@ -64,6 +64,9 @@ struct kernel_case {
     /// The i32 scalar that counts the communication SMs: prepare binds 1; the driver sets others, up to half
     /// of the SMs, and checks that counts which leave a group empty are refused. NULL: there is none.
     const char *comm;
+    /// For a kernel that the table has in many forms: only every `sparse`th machine of a short run, two
+    /// combinations on each, beginning with one that another form leaves out. 0: all.
+    int sparse, sparse_first;
     /// Makes tensors and references and binds run->kernel. What cannot be bound gives bind's status.
     pkrt_status (*prepare)(case_run *run);
 };

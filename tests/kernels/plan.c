@@ -39,12 +39,16 @@ static plan_setting simulated(const plan_options *o, int r, int m, int turn)
     return s;
 }
 
-static bool short_setting(const plan_options *o, int index, plan_setting *out)
+static bool short_setting(const plan_options *o, const kernel_case *k, int index, plan_setting *out)
 {
     int r = index / MACHINES, m = index % MACHINES;
     *out = simulated(o, r, m, 0);
     out->first = (long)r * (MACHINES + 1) + m + (m > 0);
     out->count = 1 + (m == 0); // the small machine is the quick one
+    if (k->sparse) {
+        out->first = (long)(index / k->sparse) * 2;
+        out->count = index % k->sparse == k->sparse_first ? 2 : 0;
+    }
     return true;
 }
 
@@ -69,7 +73,7 @@ bool plan_setting_at(const plan_options *o, const kernel_case *k, int index, pla
     }
     if (index >= o->n_ranks * MACHINES * (o->full ? PLAN_SEEDS : 1))
         return false;
-    return o->full ? full_setting(o, k, index, out) : short_setting(o, index, out);
+    return o->full ? full_setting(o, k, index, out) : short_setting(o, k, index, out);
 }
 
 void plan_values(const plan_options *o, const kernel_case *k, long step, int64_t *values)

@@ -27,7 +27,7 @@ typedef struct plan_setting {
     long first, count;
 } plan_setting;
 
-/// Setting `index`; false beyond the last.
+/// Setting `index`, perhaps without combinations; false beyond the last.
 bool plan_setting_at(const plan_options *o, const kernel_case *k, int index, plan_setting *out);
 /// Fills the values of combination `step`. Short runs rotate: every value of every axis occurs within any
 /// (longest axis) steps in a row, against other values of the other axes each time round. Full ones count

@@ -115,8 +115,8 @@ static bool nearest(const sweep *s, pkrt_status status, int64_t *values)
     const char *why = pkrt_last_error(s->ctx), *at = strstr(why, "the nearest ");
     char name[32];
     long long value;
-    if (status != PKRT_BAD_SHAPE || !strstr(why, s->k->name) || !strstr(why, "got ") || !at ||
-        sscanf(at, "the nearest %31s that works is %lld", name, &value) != 2)
+    if (status != PKRT_BAD_SHAPE || !strstr(why, pkrt_module_kernel_name(s->module, 0)) ||
+        !strstr(why, "got ") || !at || sscanf(at, "the nearest %31s that works is %lld", name, &value) != 2)
         return false;
     for (int i = 0; i < CASE_AXES && s->k->axes[i].name; i++)
         if (strcmp(s->k->axes[i].name, name) == 0 && values[i] != value) {
