@@ -306,8 +306,8 @@ bool pksim_mem_multicast(const struct pksim_mem *mem, uint32_t device, uint64_t 
         const struct binding *binding =
             bound_at(region->mcast, i, addr - region->base + region->offset, size);
         if (!binding) {
+            fault_inside(region, fault, PKSIM_MEM_FAULT_UNBOUND);
             fault->owner = i;
-            fault->kind = PKSIM_MEM_FAULT_UNBOUND;
             return false;
         }
         spans[(*count)++] = bound_span(region, binding, device);
