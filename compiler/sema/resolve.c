@@ -122,8 +122,26 @@ static pkc_symbol *guess_field(resolver *r, pkc_name *name)
         return NULL;
     pkc_symbol *s = pkc_declare(r, PKC_SYM_FIELD, name);
     for (size_t i = 0; i < r->unknown.len; i++)
-        pkc_vec_push(&r->session->arena, r->unknown.data[i], s);
+        pkc_vec_push(&r->session->arena, r->unknown.data[i].fields, s);
     return s;
+}
+
+static bool holds(const pkc_varset *set, const pkc_symbol *s)
+{
+    for (size_t i = 0; i < set->len; i++)
+        if (set->data[i] == s)
+            return true;
+    return false;
+}
+
+/// A tile of a slot further out may be hidden by one of the same name of a pipe that only the call knows.
+static void may_hide(resolver *r, pkc_symbol *s)
+{
+    for (size_t i = 0; s->kind == PKC_SYM_FIELD && i < r->unknown.len; i++) {
+        const pkc_unknown_slot *slot = &r->unknown.data[i];
+        if (slot->level > s->level && !holds(slot->fields, s))
+            pkc_vec_push(&r->session->arena, slot->fields, s);
+    }
 }
 
 pkc_symbol *pkc_use(resolver *r, pkc_name *name)
@@ -138,6 +156,7 @@ pkc_symbol *pkc_use(resolver *r, pkc_name *name)
             pkc_diag_help(d, "a tensor with '%s' alone as one of its dimensions declares it", name->text);
         return NULL;
     }
+    may_hide(r, s);
     name->sym = s;
     s->used = true;
     return s;

@@ -8,6 +8,12 @@
 
 typedef PKC_VEC(pkc_varset *) pkc_varsets;
 
+/// A put or get around whose pipe only the call knows.
+typedef struct pkc_unknown_slot {
+    pkc_varset *fields; // the names that may be its tiles
+    uint16_t level;     // of the scope that it opens
+} pkc_unknown_slot;
+
 typedef struct resolver {
     pkc_session *session;
     pkc_scopes scopes;
@@ -15,7 +21,7 @@ typedef struct resolver {
     const pkc_item *item; // the kernel or function being walked
     const pkc_stmt *role; // the role block being walked
     pkc_varsets frames;   // by level: the set of what is assigned there
-    pkc_varsets unknown;  // fields of the pipes around whose tiles only the call knows
+    PKC_VEC(pkc_unknown_slot) unknown;
     uint32_t symbols;     // made so far
     bool in_dims;         // in the dimensions of a kernel's parameters
 } resolver;

@@ -134,6 +134,12 @@ static void declare_fields(resolver *r, const pkc_stmt *pipe, pkc_span at, pkc_v
     }
 }
 
+static void push_unknown(resolver *r, pkc_varset *fields)
+{
+    pkc_unknown_slot slot = {fields, pkc_scope_level(&r->scopes)};
+    pkc_vec_push(&r->session->arena, &r->unknown, slot);
+}
+
 static void resolve_put_get(resolver *r, pkc_name *name, pkc_block *body, pkc_varset **fields)
 {
     const pkc_symbol *pipe = use_pipe(r, name);
@@ -142,7 +148,7 @@ static void resolve_put_get(resolver *r, pkc_name *name, pkc_block *body, pkc_va
     if (pipe && pipe->kind == PKC_SYM_PIPE)
         declare_fields(r, pipe->pipe, name->span, *fields);
     else // after a mistake too: what the body calls its tiles is not known
-        pkc_vec_push(&r->session->arena, &r->unknown, *fields);
+        push_unknown(r, *fields);
     pkc_resolve_block(r, body);
     if (!pipe || pipe->kind != PKC_SYM_PIPE)
         r->unknown.len--;
