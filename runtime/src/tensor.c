@@ -225,8 +225,19 @@ static pkrt_status check_wrap(pkrt_context *ctx, int n_dims, const int64_t *dims
     return PKRT_OK;
 }
 
-static pkrt_status check_alignment(pkrt_context *ctx, pkrt_elem elem, void *const *pointers)
+/// Elements lie at multiples of their size, and symmetric copies alike within the 16 bytes of a vector:
+/// kernels choose the width of their accesses to all ranks by this rank's copy.
+static pkrt_status check_alignment(pkrt_context *ctx, pkrt_elem elem, void *const *pointers, bool symmetric)
 {
+    enum { VECTOR = 16 };
+    for (int r = 1; symmetric && r < ctx->n_ranks; r++)
+        if ((uintptr_t)pointers[r] % VECTOR != (uintptr_t)pointers[0] % VECTOR)
+            return rt_fail(
+                ctx, PKRT_INVALID,
+                "a symmetric tensor's addresses are expected to have the same remainder by %d on all "
+                "ranks, got %p on rank 0 and %p on rank %d",
+                VECTOR, pointers[0], pointers[r], r);
+
     for (int r = 0; r < ctx->n_ranks; r++)
         if ((uintptr_t)pointers[r] % rt_elem_size(elem) != 0)
             return rt_fail(ctx, PKRT_INVALID,
@@ -248,7 +259,7 @@ pkrt_status pkrt_tensor_wrap(pkrt_context *ctx, pkrt_tensor **out, pkrt_elem ele
     if (s == PKRT_OK)
         s = check_wrap(ctx, n_dims, dims, strides, pointers);
     if (s == PKRT_OK)
-        s = check_alignment(ctx, elem, pointers);
+        s = check_alignment(ctx, elem, pointers, (flags & PKRT_SYMMETRIC) != 0);
     if (s != PKRT_OK)
         return s;
     pkrt_tensor *t = new_tensor(ctx, elem, n_dims, dims, flags);

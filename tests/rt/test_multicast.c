@@ -358,6 +358,24 @@ static void who_gets_one(void **state)
     close_context(ctx);
 }
 
+/// Wrapped copies must lie alike, since the width of an access is one for all of them.
+static void wrapped_copies_lie_alike(void **state)
+{
+    (void)state;
+    const int64_t whole[] = {N + 8}, row[] = {N};
+    pkrt_context *ctx = open_with(2, 2, PKRT_MULTICAST_REQUIRE);
+    pkrt_tensor *memory, *t;
+    assert_ok(ctx, pkrt_tensor_create(ctx, &memory, PKRT_BF16, 1, whole, PKRT_SYMMETRIC));
+    char *first = pkrt_tensor_pointer(memory, 0), *second = pkrt_tensor_pointer(memory, 1);
+    void *apart[] = {first, second + 2}, *alike[] = {first + 2, second + 2};
+    assert_error(ctx, pkrt_tensor_wrap(ctx, &t, PKRT_BF16, 1, row, NULL, apart, PKRT_SYMMETRIC), PKRT_INVALID,
+                 "same remainder by 16|on rank 1");
+    assert_ok(ctx, pkrt_tensor_wrap(ctx, &t, PKRT_BF16, 1, row, NULL, apart, 0));
+    assert_ok(ctx, pkrt_tensor_wrap(ctx, &t, PKRT_BF16, 1, row, NULL, alike, PKRT_SYMMETRIC));
+    assert_null(pkrt_tensor_multicast(t, 0));
+    close_context(ctx);
+}
+
 // ---- a driver in between -------------------------------------------------------------------------------
 
 typedef bool (*shim_hook)(const char *name, uintptr_t a, uintptr_t b, rt_result *result);
@@ -509,6 +527,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_gets_one),
+        cmocka_unit_test(wrapped_copies_lie_alike),
         cmocka_unit_test(a_device_that_cannot),
         cmocka_unit_test(never_asks_nobody),
         cmocka_unit_test(sums_of_all_types_by_loops),

@@ -134,7 +134,7 @@ PKRT_API pkrt_status pkrt_tensor_create(pkrt_context *ctx, pkrt_tensor **out, pk
 /// A tensor around the caller's own device memory: pointers[r] is rank r's copy. strides: elements from one
 /// index to the next of each axis but the last (n_dims - 1 of them), or NULL for contiguous. The memory stays
 /// the caller's and must outlive the tensor. For PKRT_SYMMETRIC every device must already be able to reach
-/// every pointer.
+/// every pointer, and the pointers have the same remainder by 16 on all ranks. It has no multicast address.
 PKRT_API pkrt_status pkrt_tensor_wrap(pkrt_context *ctx, pkrt_tensor **out, pkrt_elem elem, int n_dims,
                                       const int64_t *dims, const int64_t *strides, void *const *pointers,
                                       unsigned flags);
