@@ -81,6 +81,17 @@ pkrt_tensor *run_tensor(pkrt_context *ctx, pkrt_elem elem, int n_dims, const int
     return t;
 }
 
+pkrt_tensor *run_tensor_i32(pkrt_context *ctx, int n_dims, const int64_t *dims, const int32_t *values)
+{
+    pkrt_tensor *t;
+    run_check(ctx, pkrt_tensor_create(ctx, &t, PKRT_I32, n_dims, dims, 0), "making a tensor");
+    size_t n = (size_t)pkrt_tensor_count(t);
+    for (int r = 0; r < pkrt_context_ranks(ctx); r++)
+        run_check(ctx, pkrt_tensor_write(t, r, values + (size_t)r * n, n * sizeof *values),
+                  "filling a tensor");
+    return t;
+}
+
 double run_launch(pkrt_context *ctx, pkrt_kernel *kernel)
 {
     double start = host_seconds();

@@ -18,6 +18,8 @@ pkrt_tensor *run_tensor(pkrt_context *ctx, pkrt_elem elem, int n_dims, const int
                         const float *values);
 /// Fills the copy of rank r with values[r * count ..].
 void run_fill(pkrt_context *ctx, pkrt_tensor *tensor, const float *values);
+/// The same of whole numbers: an i32 tensor.
+pkrt_tensor *run_tensor_i32(pkrt_context *ctx, int n_dims, const int64_t *dims, const int32_t *values);
 /// Fills every rank's copy with the poison, so that an element never written is seen.
 void run_poison(pkrt_context *ctx, pkrt_tensor *tensor);
 /// Launches, waits, and gives the seconds that took.

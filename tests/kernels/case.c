@@ -28,10 +28,15 @@ int64_t case_value(const case_run *run, const char *name)
     exit(1);
 }
 
-void *case_memory(case_run *run, size_t bytes)
+void *case_keep(case_run *run, void *memory)
 {
     run->owned = need(realloc(run->owned, (size_t)(run->n_owned + 1) * sizeof *run->owned));
-    return run->owned[run->n_owned++] = need(calloc(bytes + 1, 1));
+    return run->owned[run->n_owned++] = need(memory);
+}
+
+void *case_memory(case_run *run, size_t bytes)
+{
+    return case_keep(run, calloc(bytes + 1, 1));
 }
 
 float *case_normal(case_run *run, size_t n)
@@ -63,13 +68,23 @@ static void read_bytes(const case_run *run, const case_tensor *t, char *to)
                   "reading a tensor");
 }
 
+static pkrt_tensor *add_input(case_run *run, pkrt_tensor *tensor)
+{
+    case_tensor *t = add(run, tensor);
+    t->before = case_memory(run, (size_t)run->ranks * pkrt_tensor_bytes(tensor));
+    read_bytes(run, t, t->before);
+    return tensor;
+}
+
 pkrt_tensor *case_input(case_run *run, pkrt_elem elem, int n_dims, const int64_t *dims, unsigned flags,
                         const float *x)
 {
-    case_tensor *t = add(run, run_tensor(run->ctx, elem, n_dims, dims, flags, x));
-    t->before = case_memory(run, (size_t)run->ranks * pkrt_tensor_bytes(t->tensor));
-    read_bytes(run, t, t->before);
-    return t->tensor;
+    return add_input(run, run_tensor(run->ctx, elem, n_dims, dims, flags, x));
+}
+
+pkrt_tensor *case_input_i32(case_run *run, int n_dims, const int64_t *dims, const int32_t *x)
+{
+    return add_input(run, run_tensor_i32(run->ctx, n_dims, dims, x));
 }
 
 pkrt_tensor *case_inout(case_run *run, pkrt_elem elem, int n_dims, const int64_t *dims, unsigned flags,

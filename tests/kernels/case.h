@@ -75,13 +75,18 @@ struct kernel_case {
 int64_t case_value(const case_run *run, const char *name);
 /// n zeroed bytes that live as long as the run.
 void *case_memory(case_run *run, size_t bytes);
+/// Gives memory from malloc to the run, and back to the caller.
+void *case_keep(case_run *run, void *memory);
 /// n values of a standard normal distribution, rounded to bf16, that live as long as the run.
 float *case_normal(case_run *run, size_t n);
 
 /// A tensor with x[r * count ..] on rank r. Launches must leave it as it is.
 pkrt_tensor *case_input(case_run *run, pkrt_elem elem, int n_dims, const int64_t *dims, unsigned flags,
                         const float *x);
-/// The same, refilled with x before each launch, as the launch changes it. x must live as long as the run.
+/// The same of whole numbers.
+pkrt_tensor *case_input_i32(case_run *run, int n_dims, const int64_t *dims, const int32_t *x);
+/// As case_input, refilled with x before each launch, as the launch changes it. x must live as long as the
+/// run.
 pkrt_tensor *case_inout(case_run *run, pkrt_elem elem, int n_dims, const int64_t *dims, unsigned flags,
                         const float *x);
 /// A tensor that holds the poison before each launch.
