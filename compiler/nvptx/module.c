@@ -160,12 +160,44 @@ static void add_small(maker *m)
         add_field(m, (nv_field){.what = NV_WHAT_BANK}, 4, false);
 }
 
+/// How the bodies reach a tensor: by address, or through tensor maps alone.
+typedef struct address_query {
+    const nv_layout *lay;
+    const ir_param *param;
+    bool own, peers;
+} address_query;
+
+static bool see_address(ir_op *op, void *user)
+{
+    address_query *q = user;
+    for (int i = 0; i < op->n_in && !find_copy(q->lay, op); i++) {
+        const ir_value *v = ir_in(op, i);
+        if (v->type->kind != IR_T_VIEW || v->def->attr.param != q->param)
+            continue;
+        q->own = true;
+        q->peers |= v->def->attr.peer != IR_PEER_OWN;
+    }
+    return true;
+}
+
+/// The block has the addresses that are used: with many ranks on a device all their blocks must fit into one
+/// launch.
+static address_query find_addresses(const nv_layout *lay, const ir_param *param)
+{
+    address_query q = {.lay = lay, .param = param, .own = param->clear};
+    for (const ir_group *g = lay->k->groups; g; g = g->next)
+        for (const ir_role *r = g->roles; r; r = r->next)
+            if (r->body)
+                ir_walk(r->body, see_address, NULL, &q);
+    return q;
+}
+
 static void add_tensors(maker *m)
 {
     const ir_kernel *k = m->lay->k;
     for (int i = 0; i < k->n_params; i++) {
         const ir_param *p = &k->params[i];
-        if (!is_tensor(p))
+        if (!is_tensor(p) || !find_addresses(m->lay, p).own)
             continue;
         add_field(m, (nv_field){.what = NV_WHAT_POINTER, .param = p}, 8, false);
         for (int axis = 0; axis + 1 < p->n_dims; axis++)
@@ -228,7 +260,7 @@ static void add_peers(maker *m)
 {
     const ir_kernel *k = m->lay->k;
     for (int i = 0; i < k->n_params; i++)
-        if (k->params[i].kind == IR_PARAM_PEER)
+        if (k->params[i].kind == IR_PARAM_PEER && find_addresses(m->lay, &k->params[i]).peers)
             add_field(m, (nv_field){.what = NV_WHAT_PEERS, .param = &k->params[i]}, 8, true);
     if (k->touches_peers || k->needs_entry || nv_has_exit(k))
         add_field(m, (nv_field){.what = NV_WHAT_STATES}, 8, true);

@@ -134,10 +134,43 @@ static void two_tensors_and_a_scalar(fixture *f)
     f->params[2] = (ir_param){.name = text(f, "s"), .kind = IR_PARAM_SCALAR, .elem = PKC_E_F64, .index = 2};
 }
 
+/// A value read from one element of the tensor, of the rank in `rank` where there is one.
+static void read_element(fixture *f, int tensor, ir_value *rank)
+{
+    ir_kernel *k = &f->kernel;
+    ir_builder b = {.kernel = k, .region = f->role.body};
+    ir_value *zero = ir_build_int(&b, PKC_E_I32, 0), *in[] = {rank ? rank : zero, zero, zero};
+    const ir_type *view = ir_type_view(k, PKC_E_BF16, 1, 1, true), *scalar = ir_type_scalar(k, PKC_E_F32);
+    ir_op *at = ir_build(&b, IR_VIEW, 0, rank ? 3 : 2, in, 1, &view, 0);
+    at->attr.param = &f->params[tensor];
+    at->attr.peer = rank ? IR_PEER_RANK : IR_PEER_OWN;
+    at->attr.row_axis = at->attr.col_axis = -1;
+    ir_value *element = &at->out[0];
+    ir_build(&b, IR_ELEM, 0, 1, &element, 1, &scalar, 0);
+}
+
+/// What no op reaches by address has none in the block.
+static void addresses_are_those_that_are_used(void **state)
+{
+    fixture *f = *state;
+    two_tensors_and_a_scalar(f);
+    read_element(f, 1, NULL);
+    const nv_layout *lay = nv_layout_make(&f->kernel);
+    assert_null(nv_field_param(lay, NV_WHAT_POINTER, &f->params[0], 0));
+    assert_null(nv_field_param(lay, NV_WHAT_STRIDE, &f->params[0], 0));
+    assert_non_null(nv_field_param(lay, NV_WHAT_POINTER, &f->params[1], 0));
+    assert_null(nv_field_param(lay, NV_WHAT_PEERS, &f->params[1], 0));
+    f->params[0].clear = true;
+    assert_non_null(nv_field_param(nv_layout_make(&f->kernel), NV_WHAT_STRIDE, &f->params[0], 0));
+}
+
 static void fields_are_aligned_and_apart(void **state)
 {
     fixture *f = *state;
     two_tensors_and_a_scalar(f);
+    ir_builder b = {.kernel = &f->kernel, .region = f->role.body};
+    read_element(f, 0, NULL);
+    read_element(f, 1, ir_build_int(&b, PKC_E_I32, 0));
     f->kernel.touches_peers = f->kernel.needs_entry = true;
     const nv_layout *lay = nv_layout_make(&f->kernel);
     const nv_field *n = nv_field_dim(lay, text(f, "N"));
@@ -206,6 +239,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(places_agree_with_the_passes, setup, teardown),
+        cmocka_unit_test_setup_teardown(addresses_are_those_that_are_used, setup, teardown),
         cmocka_unit_test_setup_teardown(fields_are_aligned_and_apart, setup, teardown),
         cmocka_unit_test_setup_teardown(output_is_the_same_from_run_to_run, setup, teardown),
         cmocka_unit_test_setup_teardown(what_cannot_be_emitted_is_a_diagnostic, setup, teardown),
