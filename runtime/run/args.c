@@ -146,6 +146,23 @@ static bool set_seed(args *a, const char *text)
     return good;
 }
 
+/// "races,memory": what is there is looked for by libpksim; what it does not know is refused here.
+static bool set_check(args *a, const char *list)
+{
+    static const char *const names[] = {"all", "races", "memory"};
+    for (const char *at = list; *at;) {
+        size_t len = strcspn(at, ",");
+        bool known = false;
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+            known |= strlen(names[i]) == len && strncmp(names[i], at, len) == 0;
+        if (!known)
+            return false;
+        at += len + (at[len] == ',');
+    }
+    a->check = list;
+    return true;
+}
+
 /// Takes an option and its value; false where the value is wrong.
 static bool take(args *a, option_id id, const char *value)
 {
@@ -172,6 +189,8 @@ static bool take(args *a, option_id id, const char *value)
         return a->time = true;
     case OPTION_JSON:
         return a->json = true;
+    case OPTION_CHECK:
+        return set_check(a, *value ? value : "all");
     case OPTION_DEFINE:
         return add_word(&a->defines, value);
     case OPTION_INCLUDE:
@@ -235,7 +254,7 @@ static bool take_option(args *a, int argc, char **argv, int *at, char *problem)
         snprintf(problem, ARGS_PROBLEM, "there is no option '%s'", word);
         return false;
     }
-    if (rows[id].argument && !value) {
+    if (rows[id].argument && rows[id].argument[0] != '[' && !value) {
         if (*at + 1 >= argc) {
             snprintf(problem, ARGS_PROBLEM, "'%s' wants an argument: %s", word, rows[id].argument);
             return false;
@@ -254,7 +273,11 @@ static bool finish(args *a, char *problem)
         snprintf(problem, ARGS_PROBLEM, "no file: give a .pk or .ptx file");
     else if (a->n_devices && a->ranks && a->n_devices != a->ranks)
         snprintf(problem, ARGS_PROBLEM, "--devices lists %d devices for %d ranks", a->n_devices, a->ranks);
+    else if (a->check && a->backend == PKRT_BACKEND_CUDA)
+        snprintf(problem, ARGS_PROBLEM, "--check is of the simulator: leave --backend out, or give sim");
     else {
+        if (a->check)
+            a->backend = PKRT_BACKEND_SIM;
         if (!a->ranks)
             a->ranks = a->n_devices ? a->n_devices : 1;
         return true;
@@ -295,7 +318,7 @@ void args_help(FILE *to)
           to);
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         const option_row *row = &rows[i];
-        const char *between = row->argument ? " " : "";
+        const char *between = row->argument && row->argument[0] != '[' ? " " : "";
         int used = fprintf(to, "  %s%s%s", row->spelling, between, row->argument ? row->argument : "");
         fprintf(to, "%*s%s\n", used < COLUMN ? COLUMN - used : 1, "", row->help);
     }

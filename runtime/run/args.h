@@ -36,6 +36,7 @@ typedef struct args {
     pkrt_backend backend;
     const char *driver;
     pkrt_multicast multicast;
+    const char *check; // what the simulator looks for; NULL: what costs nothing
     bool time, json;
 } args;
 

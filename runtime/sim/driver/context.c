@@ -83,6 +83,7 @@ void pksim_context_destroy(struct driver *d, struct pksim_context *context)
             pksim_mem_peer(d->config.mem, context->device, peer, false);
     if (context->primary && d->primary[context->device] == context)
         d->primary[context->device] = NULL;
+    pksim_before_release(context->done);
     pksim_object_delete(d, context);
 }
 

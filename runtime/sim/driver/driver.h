@@ -46,6 +46,7 @@ struct pksim_context {
     CUresult sticky; // after a fault: what every call in the context gives back
     uint64_t peers;  // mask of devices whose memory it may access
     struct pksim_stream *null_stream, *thread_stream;
+    struct pksim_before *done; // what all its finished work comes to
 };
 
 // PTX decoded once, however many contexts load it.
@@ -126,7 +127,8 @@ struct op {
     uint64_t launch_id;
     struct op **waits_for;
     uint32_t wait_count;
-    double finished; // seconds of the host's clock
+    double finished;             // seconds of the host's clock
+    struct pksim_before *before; // what lies before it and, when it is done, itself; for the race detector
 };
 
 // A node of a graph; a capture appends them.
@@ -201,6 +203,7 @@ struct driver {
     uint32_t devices;
     struct pksim_exec_config config; // mem included
     struct pksim_exec *exec;         // NULL: made with the next launch
+    struct pksim_before *host;       // what the program has waited for
     uint32_t retained[PKSIM_MAX_DEVICES];
     unsigned int primary_flags[PKSIM_MAX_DEVICES];
     struct pksim_context *primary[PKSIM_MAX_DEVICES]; // NULL: not active
@@ -286,6 +289,8 @@ struct op *pksim_op_new(struct driver *d, const struct task *task, struct op *co
 void pksim_op_release(struct op *op);
 // Makes an operation that has not begun wait for another one.
 CUresult pksim_op_also_waits(struct op *op, struct op *other);
+// The program has seen that the operation (NULL: all finished work of the context) is done.
+void pksim_host_saw(struct driver *d, const struct pksim_context *context, const struct op *op);
 bool pksim_context_busy(const struct driver *d, const struct pksim_context *context);
 // Takes the work of contexts that failed (or are destroyed) out of the queue.
 void pksim_drop_work(struct driver *d, const struct pksim_context *context);

@@ -43,6 +43,16 @@ static void put_string(struct text *t, const char *name, const char *value)
     put(t, "\"");
 }
 
+// Who came first.
+static void put_other(struct text *t, const struct pksim_fault_side *side)
+{
+    put(t, ", \"other\": {\"device\": %u, \"cta\": [%u, %u, %u], \"warp\": %u, \"ptx_line\": %u",
+        side->device, side->ctaid[0], side->ctaid[1], side->ctaid[2], side->warp, side->ptx_line);
+    put_string(t, "kernel", side->kernel);
+    put_string(t, "file", side->file);
+    put(t, ", \"line\": %u, \"column\": %u}", side->line, side->column);
+}
+
 int pksim_fault_json(const struct pksim_fault *fault, char *out, size_t size)
 {
     static const char *const names[] = {
@@ -59,6 +69,10 @@ int pksim_fault_json(const struct pksim_fault *fault, char *out, size_t size)
     put_string(&t, "file", fault->file);
     put(&t, ", \"line\": %u, \"column\": %u", fault->line, fault->column);
     put_string(&t, "text", fault->text);
+    if (fault->code[0])
+        put_string(&t, "code", fault->code);
+    if (fault->kind == PKSIM_FAULT_RACE)
+        put_other(&t, &fault->other);
     put(&t, "}");
     return (int)t.length;
 }

@@ -170,6 +170,25 @@ static void failure_from_environment(struct driver *d)
     d->failure.code = (CUresult)code;
 }
 
+// PKSIM_CHECK is a list of what is looked for besides what costs nothing: races, all. Other words are for
+// checks that are always on.
+static bool checks_races(void)
+{
+    const char *text = getenv("PKSIM_CHECK");
+    while (text && *text) {
+        size_t length = strcspn(text, ",");
+        if ((length == 5 && !memcmp(text, "races", 5)) || (length == 3 && !memcmp(text, "all", 3)))
+            return true;
+        text += length + (text[length] == ',');
+    }
+    return false;
+}
+
+static void forget_memory(void *check, const void *host, uint64_t size)
+{
+    pksim_check_gone(check, host, size);
+}
+
 static bool make_machine(struct driver *d)
 {
     enum { H200_MEMORY_GIB = 141 };
@@ -186,6 +205,9 @@ static bool make_machine(struct driver *d)
     d->patience_ms = (uint32_t)pksim_setting("PKSIM_PATIENCE", 10000, 0, 1u << 30);
     uint64_t memory = pksim_setting("PKSIM_MEMORY", H200_MEMORY_GIB * UINT64_C(1024), 1, UINT64_C(1) << 30);
     c->mem = pksim_mem_create(d->devices, memory << 20);
+    c->check = checks_races() ? pksim_check_create() : NULL;
+    if (c->mem && c->check)
+        pksim_mem_on_gone(c->mem, forget_memory, c->check);
     d->queue_end = &d->queue;
     d->next_id = 1;
     return c->mem != NULL;
@@ -239,7 +261,11 @@ __attribute__((destructor)) static void unload(void)
     if (d->ready) {
         free_objects(d);
         pksim_exec_free(d->exec);
+        pksim_before_release(d->host);
         pksim_mem_destroy(d->config.mem);
+        pksim_check_destroy(d->config.check);
+        d->host = NULL;
+        d->config.check = NULL;
         d->exec = NULL;
         d->config.mem = NULL;
         d->ready = false;

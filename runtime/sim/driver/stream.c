@@ -112,7 +112,10 @@ static CUresult query(struct driver *d, struct pksim_context *context, const str
         pksim_run_slice(d);
     if (context->sticky != CUDA_SUCCESS)
         return context->sticky;
-    return op && op->state != OP_DONE ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+    if (op && op->state != OP_DONE)
+        return CUDA_ERROR_NOT_READY;
+    pksim_host_saw(d, context, op);
+    return CUDA_SUCCESS;
 }
 
 CUresult pksim_cuStreamQuery(struct driver *d, CUstream handle)

@@ -36,7 +36,21 @@ void pksim_op_release(struct op *op)
         pksim_op_release(op->waits_for[i]);
     free(op->waits_for);
     pksim_task_release(&op->task);
+    pksim_before_release(op->before);
     free(op);
+}
+
+// ---- What lies before what, for the race detector
+
+static void add_before(struct pksim_before **to, struct pksim_before *more)
+{
+    *to = pksim_before_join(*to, pksim_before_retain(more));
+}
+
+void pksim_host_saw(struct driver *d, const struct pksim_context *context, const struct op *op)
+{
+    if (d->config.check)
+        add_before(&d->host, op ? op->before : context->done);
 }
 
 static void forget_waits(struct op *op)
@@ -65,7 +79,10 @@ struct op *pksim_op_new(struct driver *d, const struct task *task, struct op *co
         if (waits_for[i] && waits_for[i]->state != OP_DONE) {
             waits_for[i]->references++;
             copy[op->wait_count++] = waits_for[i];
+        } else if (waits_for[i]) {
+            add_before(&op->before, waits_for[i]->before);
         }
+    add_before(&op->before, d->host);
     op->task = *task;
     op->waits_for = copy;
     op->references = 2;
@@ -83,6 +100,8 @@ CUresult pksim_op_also_waits(struct op *op, struct op *other)
     if (other->state != OP_DONE) {
         other->references++;
         grown[op->wait_count++] = other;
+    } else {
+        add_before(&op->before, other->before);
     }
     return CUDA_SUCCESS;
 }
@@ -98,6 +117,8 @@ static void finish(struct op *op)
 {
     op->state = OP_DONE;
     op->finished = now_seconds();
+    if (op->before)
+        add_before(&op->task.context->done, op->before);
     forget_waits(op);
     pksim_task_release(&op->task);
 }
@@ -160,6 +181,7 @@ static CUresult fault_result(enum pksim_fault_kind kind)
     case PKSIM_FAULT_TENSOR_MAP:
     case PKSIM_FAULT_DIVERGENCE:
     case PKSIM_FAULT_IN_FLIGHT:
+    case PKSIM_FAULT_RACE:
     case PKSIM_FAULT_TRAP:
         return CUDA_ERROR_LAUNCH_FAILED;
     case PKSIM_FAULT_OUT_OF_MEMORY:
@@ -212,12 +234,19 @@ static bool is_ready(const struct op *op)
     return true;
 }
 
+static void collect_before(struct op *op)
+{
+    for (uint32_t i = 0; i < op->wait_count; i++)
+        add_before(&op->before, op->waits_for[i]->before);
+}
+
 // A launch that fails here spoils its context and drops its work: false, and the queue must be looked at
 // anew.
 static bool start_launch(struct driver *d, struct op *op)
 {
     if (!d->exec)
         d->exec = pksim_exec_create(&d->config);
+    op->task.launch.after = op->before;
     enum pksim_launch_status status =
         d->exec ? pksim_exec_add(d->exec, &op->task.launch, &op->launch_id) : PKSIM_LAUNCH_NO_MEMORY;
     if (status != PKSIM_LAUNCH_OK) {
@@ -286,11 +315,14 @@ static bool advance_one(struct driver *d, struct op *op)
     if (op->state == OP_RUNNING) {
         if (op->task.kind != OP_LAUNCH || !pksim_exec_finished(d->exec, op->launch_id))
             return false;
+        if (d->config.check)
+            op->before = pksim_before_join(op->before, pksim_exec_before(d->exec, op->launch_id));
         finish(op);
         return true;
     }
     if (!is_ready(op))
         return false;
+    collect_before(op);
     switch (op->task.kind) {
     case OP_LAUNCH:
         start_launch(d, op);
@@ -447,6 +479,8 @@ static CUresult wait(struct driver *d, struct pksim_context *context, struct op 
     }
     d->blocked--;
     d->activity++;
+    if (pksim_object_find(d, OBJECT_CONTEXT, context))
+        pksim_host_saw(d, context, op);
     pksim_op_release(op);
     // The context may have been destroyed by another thread meanwhile.
     return pksim_object_find(d, OBJECT_CONTEXT, context) ? context->sticky : CUDA_ERROR_CONTEXT_IS_DESTROYED;
@@ -574,6 +608,7 @@ CUresult pksim_do_task(struct driver *d, struct pksim_stream *stream, struct tas
     if (!d->queue) {
         do_memory(d, task);
         pksim_task_release(task);
+        pksim_host_saw(d, stream->object.context, stream->last);
         return CUDA_SUCCESS;
     }
     CUresult result = pksim_submit(d, stream, task);

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "sim/check/check.h"
 #include "sim/exec/lanes.h"
 
 static enum pksim_fault_kind kind_of(enum pksim_mem_fault_kind kind)
@@ -202,7 +203,9 @@ bool pksim_access(struct pksim_warp *w, enum pksim_ptx_space space, bool cluster
         else
             pksim_shadow_mark(ref->shadow, ref->shadow_offset, size);
     }
-    return true;
+    if (w->check)
+        pksim_check_access(w, lane, ref, size, kind, kind.rmw);
+    return !w->exec->faulted;
 }
 
 uint64_t pksim_lane_address(const struct pksim_warp *w, const struct pksim_address *address,

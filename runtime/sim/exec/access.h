@@ -15,6 +15,7 @@ enum pksim_proxy { PKSIM_PROXY_GENERIC, PKSIM_PROXY_ASYNC };
 struct pksim_access_kind {
     uint8_t access; // PKSIM_READ | PKSIM_WRITE
     uint8_t order, scope, proxy;
+    uint8_t rmw; // a read-modify-write
 };
 
 // Host memory of an access that is allowed.

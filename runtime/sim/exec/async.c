@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "sim/check/check.h"
 #include "sim/exec/lanes.h"
 
 struct pksim_event {
@@ -10,6 +11,7 @@ struct pksim_event {
     struct pksim_warp *warp; // that issued it: its cluster stays while events of it are in flight
     uint32_t lane, group, pc;
     bool has_read;
+    struct pksim_operation *operation; // of the race detector; NULL: none
     // What a store has read: shared memory of the same alignment and addresses.
     struct pksim_shared snapshot;
     unsigned char *bytes;
@@ -128,6 +130,8 @@ static bool push_event(struct pksim_exec *exec, struct pksim_event *event)
 
 static void free_event(struct pksim_event *event)
 {
+    if (event->operation)
+        pksim_check_copy_free(event->operation);
     free(event->bytes);
     free(event->shadow);
     free(event);
@@ -189,6 +193,7 @@ bool pksim_copy_issue(struct pksim_warp *w, uint32_t lane, const struct pksim_co
     event->lane = lane;
     event->pc = w->pc;
     event->has_read = false;
+    event->operation = w->check ? pksim_check_copy(w, lane, copy) : NULL;
     if (b) {
         event->group = b->open;
         b->groups[b->open % b->capacity].reads++;
@@ -200,7 +205,7 @@ bool pksim_copy_issue(struct pksim_warp *w, uint32_t lane, const struct pksim_co
         copy->from->async_shared++;
     exec->stats.copies++;
     exec->stats.copied_bytes += copy->bytes;
-    return true;
+    return !exec->faulted;
 }
 
 // ---- What an event does
@@ -306,6 +311,8 @@ static bool count_bytes(struct pksim_event *event)
     w->pc = event->pc;
     for (uint32_t i = 0; i < count && ok; i++) {
         struct pksim_cta *cta = copy->to_mask ? ctas[i] : copy->barrier_cta;
+        if (event->operation)
+            pksim_check_copy_arrives(event->operation, i, cta, copy->barrier);
         ok = pksim_mbarrier_complete_tx(w->exec, w, cta, copy->barrier, copy->bytes);
     }
     w->pc = at;
@@ -333,6 +340,9 @@ static void remove_event(struct pksim_exec *exec, uint32_t index)
 {
     struct pksim_event *event = exec->events[index];
     exec->events[index] = exec->events[--exec->event_count];
+    if (event->operation)
+        pksim_check_copy_free(event->operation);
+    event->operation = NULL;
     event->next_free = exec->free_events;
     exec->free_events = event;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Named barriers of a CTA, warp barriers, cluster barriers (PTX ISA 9.7.13.1 to 9.7.13.4), setmaxnreg.
+#include "sim/check/check.h"
 #include "sim/exec/decode.h"
 #include "sim/exec/lanes.h"
 
@@ -27,6 +28,8 @@ static void release_barrier(struct pksim_cta *cta, uint32_t id)
     barrier->result_total = barrier->voters;
     barrier->arrived = barrier->votes = barrier->voters = 0;
     barrier->in_use = false;
+    if (cta->check)
+        pksim_check_barrier_open(cta, id);
     for (uint32_t k = 0; k < cta->warp_count; k++) {
         struct pksim_warp *w = &cta->warps[k];
         for (uint32_t i = 0; i < w->frag_count; i++) {
@@ -128,6 +131,8 @@ static enum pksim_step run_bar(struct pksim_warp *w, const struct pksim_insn *i,
     uint32_t id, threads;
     if (wait->released) {
         wait->released = false;
+        if (w->check)
+            pksim_check_barrier_pass(w, wait->id);
         if (op->kind >= BAR_RED_POPC)
             write_reduction(w, i, mask, wait->id);
         return PKSIM_STEP_NEXT;
@@ -139,6 +144,8 @@ static enum pksim_step run_bar(struct pksim_warp *w, const struct pksim_insn *i,
     if (op->kind >= BAR_RED_POPC)
         vote_at(w, op, mask, id);
     pksim_note_effect(w);
+    if (w->check)
+        pksim_check_barrier_arrive(w, id);
     if (op->kind != BAR_ARRIVE)
         pksim_wait_here(w, PKSIM_WAIT_BARRIER)->id = id;
     pksim_barrier_recheck(w->cta);
@@ -148,6 +155,8 @@ static enum pksim_step run_bar(struct pksim_warp *w, const struct pksim_insn *i,
     if (!wait->released)
         return PKSIM_STEP_BLOCK;
     wait->released = false;
+    if (w->check)
+        pksim_check_barrier_pass(w, id);
     if (op->kind >= BAR_RED_POPC)
         write_reduction(w, i, mask, id);
     return PKSIM_STEP_NEXT;
@@ -197,6 +206,8 @@ static enum pksim_step run_warp_sync(struct pksim_warp *w, const struct pksim_in
     }
     if ((lanes_waiting(w, need) & need & w->live) == (need & w->live)) {
         release_warp_sync(w, need);
+        if (w->check)
+            pksim_check_warp_sync(w, need);
         return PKSIM_STEP_NEXT;
     }
     pksim_wait_here(w, PKSIM_WAIT_WARP_SYNC)->mask = need;
@@ -222,6 +233,8 @@ void pksim_cluster_barrier_recheck(struct pksim_cluster *cluster)
         return;
     cluster->arrived = 0;
     cluster->phase++;
+    if (cluster->check)
+        pksim_check_cluster_open(cluster);
     for (uint32_t c = 0; c < cluster->count; c++) {
         for (uint32_t k = 0; k < cluster->ctas[c].warp_count; k++) {
             struct pksim_warp *w = &cluster->ctas[c].warps[k];
@@ -235,7 +248,6 @@ void pksim_cluster_barrier_recheck(struct pksim_cluster *cluster)
 
 static enum pksim_step run_cluster_arrive(struct pksim_warp *w, const struct pksim_insn *i, uint32_t mask)
 {
-    (void)i;
     struct pksim_cluster *cluster = w->cta->cluster;
     uint32_t phase = cluster->phase;
     if (w->cluster_arrived & mask) {
@@ -247,6 +259,8 @@ static enum pksim_step run_cluster_arrive(struct pksim_warp *w, const struct pks
     w->cluster_phase[lane] = phase;
     w->cluster_arrived |= mask;
     cluster->arrived += (uint32_t)__builtin_popcount(mask);
+    if (w->check)
+        pksim_check_cluster_arrive(w, mask, !i->target);
     pksim_note_effect(w);
     pksim_cluster_barrier_recheck(cluster);
     return PKSIM_STEP_NEXT;
@@ -254,7 +268,6 @@ static enum pksim_step run_cluster_arrive(struct pksim_warp *w, const struct pks
 
 static enum pksim_step run_cluster_wait(struct pksim_warp *w, const struct pksim_insn *i, uint32_t mask)
 {
-    (void)i;
     if ((w->cluster_arrived & mask) != mask) {
         pksim_raise(w->exec, w, PKSIM_FAULT_BARRIER,
                     "a thread waits at the cluster barrier without having arrived");
@@ -272,6 +285,8 @@ static enum pksim_step run_cluster_wait(struct pksim_warp *w, const struct pksim
         }
     }
     w->cluster_arrived &= ~mask;
+    if (w->check)
+        pksim_check_cluster_pass(w, mask, !i->target);
     return PKSIM_STEP_NEXT;
 }
 
@@ -284,7 +299,7 @@ static void decode_cluster_barrier(struct pksim_decoder *d)
     pksim_mod(d, "aligned");
     pksim_mod(d, "acquire");
     pksim_mod(d, "release");
-    pksim_mod(d, "relaxed");
+    insn.target = pksim_mod(d, "relaxed");
     if (pksim_mod(d, "arrive"))
         insn.run = run_cluster_arrive;
     else if (pksim_mod(d, "wait"))

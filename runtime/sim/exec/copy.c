@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decoding and issue of cp.async, cp.async.bulk, cp.reduce.async.bulk and their tensor forms (PTX
 // ISA 9.7.9.25, 9.7.9.27).
+#include "sim/check/check.h"
 #include "sim/exec/async.h"
 #include "sim/exec/lanes.h"
 #include "sim/exec/numbers.h"
@@ -117,6 +118,8 @@ static enum pksim_step run_commit(struct pksim_warp *w, const struct pksim_insn 
     {
         if (!pksim_bulk_commit(w, lane))
             return PKSIM_STEP_STOP;
+        if (w->check)
+            pksim_check_bulk_commit(w, lane);
     }
     return PKSIM_STEP_NEXT;
 }
@@ -137,6 +140,8 @@ static enum pksim_step run_wait(struct pksim_warp *w, const struct pksim_insn *i
         wait->reads = op->reads;
         return PKSIM_STEP_BLOCK;
     }
+    PKSIM_EACH(lane, w->check ? mask : 0)
+    pksim_check_bulk_wait(w, lane, i->target, op->reads);
     return PKSIM_STEP_NEXT;
 }
 

@@ -334,5 +334,8 @@ int pksim_fault_format(const struct pksim_fault *fault, char *out, size_t size)
         snprintf(who, sizeof who, "\n  in %s, device %u, CTA (%u, %u, %u), warp %u, PTX line %u",
                  fault->kernel, fault->device, fault->ctaid[0], fault->ctaid[1], fault->ctaid[2], fault->warp,
                  fault->ptx_line);
-    return snprintf(out, size, "%s%s: %s%s", place, pksim_fault_words(fault->kind), fault->text, who);
+    char code[12] = "";
+    if (fault->code[0])
+        snprintf(code, sizeof code, " [%s]", fault->code);
+    return snprintf(out, size, "%s%s%s: %s%s", place, pksim_fault_words(fault->kind), code, fault->text, who);
 }

@@ -10,7 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct pksim_mem; // mem/mem.h: global memory of all devices
+struct pksim_mem;    // mem/mem.h: global memory of all devices
+struct pksim_check;  // the race detector
+struct pksim_before; // what lies before a launch
 
 // ---- Modules
 // -------------------------------------------------------------------------------------------------------
@@ -97,10 +99,11 @@ struct pksim_exec_config {
     uint32_t devices;
     struct pksim_limits limits;
     uint64_t seed;
-    bool late;          // asynchronous work completes as late as it may; otherwise when the seed says
-    uint64_t max_steps; // warp instructions before PKSIM_FAULT_STEP_LIMIT; 0: none
-    bool no_init_check; // accept reads of never-written memory
-    int32_t straggler;  // a device whose warps run with low priority; -1: none
+    bool late;                 // asynchronous work completes as late as it may; otherwise when the seed says
+    uint64_t max_steps;        // warp instructions before PKSIM_FAULT_STEP_LIMIT; 0: none
+    bool no_init_check;        // accept reads of never-written memory
+    int32_t straggler;         // a device whose warps run with low priority; -1: none
+    struct pksim_check *check; // finds data races; NULL: off. Not owned; outlives the machine
 };
 
 // ---- Launches and faults
@@ -114,8 +117,9 @@ struct pksim_launch {
     uint32_t dynamic_shared;
     const void *params; // param_bytes of the function; copied
     size_t param_bytes;
-    bool cooperative;          // the whole grid must be resident together
-    const uint64_t *variables; // device addresses by variable index; copied
+    bool cooperative;           // the whole grid must be resident together
+    const uint64_t *variables;  // device addresses by variable index; copied
+    struct pksim_before *after; // what lies before it, for the race detector; NULL: nothing. Not taken
 };
 
 enum pksim_fault_kind {
@@ -125,6 +129,14 @@ enum pksim_fault_kind {
 const char *pksim_fault_words(enum pksim_fault_kind kind);
 
 enum { PKSIM_FAULT_TEXT = 4000 };
+
+// The other one of two places that a report is about.
+struct pksim_fault_side {
+    uint32_t device, ctaid[3], warp, ptx_line;
+    char kernel[64];
+    char file[200]; // "" where there is none
+    uint32_t line, column;
+};
 
 // One report. file and text are owned by the struct; a lane of -1 is "the warp".
 struct pksim_fault {
@@ -139,6 +151,8 @@ struct pksim_fault {
     char file[200]; // "" where the PTX has no .loc
     uint32_t line, column;
     char text[PKSIM_FAULT_TEXT];
+    char code[8];                  // of the kind of report; "" where it has none
+    struct pksim_fault_side other; // of a race: who came first
 };
 
 enum pksim_exec_status {
@@ -177,6 +191,20 @@ void pksim_exec_deadlock(struct pksim_exec *exec);
 const struct pksim_fault *pksim_exec_fault(const struct pksim_exec *exec);
 // "pk file:line:col: words: text", several lines, for a person. Returns the length as snprintf does.
 int pksim_fault_format(const struct pksim_fault *fault, char *out, size_t size);
+
+// ---- Data races. The checker is one for all machines that run on one memory.
+struct pksim_check *pksim_check_create(void); // NULL: out of memory
+void pksim_check_destroy(struct pksim_check *check);
+// Host memory [host, host + size) that kernels may have used is given back.
+void pksim_check_gone(struct pksim_check *check, const void *host, uint64_t size);
+
+// Orders are counted; NULL is the empty one. What a launch that has finished comes to: itself, and all that
+// it knew. NULL without a checker, or when the launch is not known any more.
+struct pksim_before *pksim_exec_before(const struct pksim_exec *exec, uint64_t id);
+struct pksim_before *pksim_before_retain(struct pksim_before *order);
+void pksim_before_release(struct pksim_before *order);
+// Both together; takes both references.
+struct pksim_before *pksim_before_join(struct pksim_before *a, struct pksim_before *b);
 
 struct pksim_exec_stats {
     uint64_t instructions; // warp instructions

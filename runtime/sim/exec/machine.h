@@ -80,6 +80,10 @@ struct pksim_bulk_lane {
 };
 
 struct pksim_wgmma_unit; // wgmma.c
+struct pksim_check_warp; // check/, as the three below: NULL where nothing is checked
+struct pksim_check_cta;
+struct pksim_check_cluster;
+struct pksim_check_launch;
 
 enum pksim_warp_state {
     PKSIM_WARP_READY,
@@ -118,6 +122,7 @@ struct pksim_warp {
     uint64_t steps;
     uint32_t cluster_arrived;            // lanes that have arrived at the cluster barrier and not waited
     uint32_t cluster_phase[PKSIM_LANES]; // in which phase
+    struct pksim_check_warp *check;
 };
 
 // ---- CTAs, clusters, launches
@@ -145,6 +150,7 @@ struct pksim_cta {
     struct pksim_barrier barriers[PKSIM_NAMED_BARRIERS];
     struct pksim_wgmma_unit *wgmma[PKSIM_MAX_WARPGROUPS]; // made at first use
     uint32_t async_shared; // operations in flight that still need this CTA's shared memory
+    struct pksim_check_cta *check;
 };
 
 struct pksim_cluster {
@@ -155,6 +161,7 @@ struct pksim_cluster {
     uint32_t arrived, phase; // of the cluster barrier: threads arrived in the phase that is open
     uint32_t async_pending;  // operations in flight that touch a CTA of this cluster
     struct pksim_cluster *next, **link;
+    struct pksim_check_cluster *check;
 };
 
 // A launch that has been added.
@@ -173,6 +180,7 @@ struct pksim_run {
     struct pksim_span spans[PKSIM_SPANS]; // found lately, by address
     struct pksim_cluster *live;           // resident clusters
     struct pksim_run *next;
+    struct pksim_check_launch *check;
 };
 
 // Room left on one multiprocessor.

@@ -2,6 +2,7 @@
 // ldmatrix, stmatrix and mma.sync (PTX ISA 9.7.14).
 #include <stdio.h>
 
+#include "sim/check/check.h"
 #include "sim/exec/access.h"
 #include "sim/exec/lanes.h"
 #include "sim/exec/mma.h"
@@ -60,6 +61,10 @@ static enum pksim_step run_matrix_move(struct pksim_warp *w, const struct pksim_
         return PKSIM_STEP_STOP;
     }
     if (!row_offsets(w, op, rows, &cta))
+        return PKSIM_STEP_STOP;
+    if (w->check)
+        pksim_check_rows(w, cta, rows, 8 * op->count, op->stores);
+    if (w->exec->faulted)
         return PKSIM_STEP_STOP;
     for (uint32_t k = 0; k < op->count; k++) {
         values[k] = pksim_at(w, op->regs[k]);

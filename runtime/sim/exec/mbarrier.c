@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "sim/check/check.h"
 #include "sim/exec/lanes.h"
 
 // ---- The object
@@ -61,6 +62,8 @@ static void complete_if_done(struct pksim_cta *cta, uint32_t offset, struct pksi
     if (!b->pending && !b->tx) {
         b->phase ^= 1;
         b->pending = b->expected;
+        if (cta->check)
+            pksim_check_mbarrier_phase(cta, offset);
         store_word(cta, offset, b);
         wake_waiters(cta, offset);
         return;
@@ -117,7 +120,7 @@ void pksim_mbarrier_describe(const struct pksim_cta *cta, uint32_t offset, char 
 struct mbarrier_op {
     struct pksim_address address;
     enum pksim_ptx_space space;
-    bool cluster, no_complete, drop, expect, potentially_blocking, by_parity;
+    bool cluster, no_complete, drop, expect, potentially_blocking, by_parity, relaxed;
     pksim_place_t state, count, bytes, pred; // PKSIM_NO_PLACE where there is none
 };
 
@@ -153,6 +156,8 @@ static enum pksim_step run_init(struct pksim_warp *w, const struct pksim_insn *i
         }
         struct pksim_mbarrier b = {.expected = count, .pending = count};
         store_word(ref.cta, (uint32_t)ref.shadow_offset, &b);
+        if (w->check)
+            pksim_check_mbarrier_init(w, lane, ref.cta, (uint32_t)ref.shadow_offset);
     }
     pksim_note_effect(w);
     return PKSIM_STEP_NEXT;
@@ -168,6 +173,8 @@ static enum pksim_step run_inval(struct pksim_warp *w, const struct pksim_insn *
         if (!find_barrier(w, op, lane, &ref, &b))
             return PKSIM_STEP_STOP;
         memset(ref.host, 0, 8);
+        if (w->check)
+            pksim_check_mbarrier_access(w, 1u << lane, ref.cta, (uint32_t)ref.shadow_offset, true);
     }
     pksim_note_effect(w);
     return PKSIM_STEP_NEXT;
@@ -199,6 +206,8 @@ static bool arrive_lane(struct pksim_warp *w, const struct pksim_insn *i, uint32
                     lane);
         return false;
     }
+    if (w->check)
+        pksim_check_mbarrier_arrive(w, lane, ref.cta, (uint32_t)ref.shadow_offset, !op->relaxed);
     complete_if_done(ref.cta, (uint32_t)ref.shadow_offset, &b);
     if (op->state != PKSIM_NO_PLACE)
         pksim_set(w, op->state, 8, (int)lane, before);
@@ -228,14 +237,40 @@ static enum pksim_step run_tx(struct pksim_warp *w, const struct pksim_insn *i, 
         int64_t bytes = pksim_get32(w, op->bytes, (int)lane);
         if (!find_barrier(w, op, lane, &ref, &b) || !change_tx(w->exec, w, &b, op->expect ? bytes : -bytes))
             return PKSIM_STEP_STOP;
+        if (w->check)
+            pksim_check_mbarrier_access(w, 1u << lane, ref.cta, (uint32_t)ref.shadow_offset, false);
         complete_if_done(ref.cta, (uint32_t)ref.shadow_offset, &b);
     }
     return PKSIM_STEP_NEXT;
 }
 
+// Lanes that passed, by mbarrier: all lanes of a warp mostly wait for one.
+struct passed {
+    struct pksim_cta *cta;
+    uint32_t count, lanes[PKSIM_LANES + 1], at[PKSIM_LANES + 1];
+};
+
+// The newest item goes to one with the same mbarrier, if there is one.
+static bool join_passed(struct passed *passed)
+{
+    for (uint32_t i = 0; i < passed->count; i++) {
+        if (passed->at[i] != passed->at[passed->count])
+            continue;
+        passed->lanes[i] |= passed->lanes[passed->count];
+        return true;
+    }
+    return false;
+}
+
+static void note_passed(struct pksim_warp *w, const struct passed *passed, bool acquires)
+{
+    for (uint32_t i = 0; w->check && i < passed->count; i++)
+        pksim_check_mbarrier_pass(w, passed->lanes[i], passed->cta, passed->at[i], acquires);
+}
+
 // Lanes of `mask` whose phase is over; *blocked describes one that is not.
 static bool test_lanes(struct pksim_warp *w, const struct mbarrier_op *op, uint32_t mask, uint32_t *done,
-                       struct pksim_wait *blocked, const void **word)
+                       struct pksim_wait *blocked, const void **word, struct passed *passed)
 {
     *done = 0;
     PKSIM_EACH(lane, mask)
@@ -248,6 +283,10 @@ static bool test_lanes(struct pksim_warp *w, const struct mbarrier_op *op, uint3
                                         : (uint32_t)pksim_get64(w, op->state, (int)lane) & 1;
         if (b.phase != parity) {
             *done |= 1u << lane;
+            passed->lanes[passed->count] = 1u << lane;
+            passed->at[passed->count] = (uint32_t)ref.shadow_offset;
+            passed->cta = ref.cta;
+            passed->count += !join_passed(passed);
             continue;
         }
         *blocked = (struct pksim_wait){
@@ -265,8 +304,9 @@ static enum pksim_step run_wait(struct pksim_warp *w, const struct pksim_insn *i
     struct pksim_frag *frag = &w->frags[w->current];
     struct pksim_wait blocked = {0};
     const void *word = NULL;
+    struct passed passed = {0};
     uint32_t done;
-    if (!test_lanes(w, op, mask, &done, &blocked, &word))
+    if (!test_lanes(w, op, mask, &done, &blocked, &word, &passed))
         return PKSIM_STEP_STOP;
     bool gave_up = frag->wait.gave_up;
     frag->wait.gave_up = false;
@@ -278,6 +318,7 @@ static enum pksim_step run_wait(struct pksim_warp *w, const struct pksim_insn *i
         w->frags[w->current].wait = blocked;
         return PKSIM_STEP_BLOCK;
     }
+    note_passed(w, &passed, !op->relaxed);
     if (done != mask) {
         pksim_note_poll(w, word, 8, blocked.address);
         pksim_note_look(w);
@@ -368,7 +409,7 @@ void pksim_decode_mbarrier(struct pksim_decoder *d)
         return;
     pksim_mod(d, "b64");
     op->state = op->count = op->bytes = op->pred = PKSIM_NO_PLACE;
-    pksim_mod_order(d);
+    op->relaxed = pksim_mod_order(d).order == PKSIM_RELAXED;
     op->space = pksim_mod_space(d, &op->cluster);
     if (pksim_mod(d, "init")) {
         decode_init(d, op);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads, stores, atomics, fences (PTX ISA 9.7.9, 9.7.13).
+#include "sim/check/check.h"
 #include "sim/exec/access.h"
 #include "sim/exec/lanes.h"
 #include "sim/exec/rmw.h"
@@ -246,6 +247,7 @@ static struct memory_op *begin_rmw(struct pksim_decoder *d)
     struct memory_op *op = begin_op(d, PKSIM_READ | PKSIM_WRITE);
     if (!op)
         return NULL;
+    op->kind.rmw = true;
     pksim_mod(d, "noftz");
     pksim_mod_cache(d);
     if (!pksim_mod_rmw(d, &op->rmw))
@@ -446,9 +448,26 @@ void pksim_decode_getctarank(struct pksim_decoder *d)
 // ---- What only orders or hints
 // -------------------------------------------------------------------------------------
 
-// One warp instruction runs at a time and each completes before the next: every fence holds already. Kept as
-// an instruction, with its words in `more`, for a race detector to hook into.
+struct fence_op {
+    enum pksim_scope scope; // NONE: a fence of proxies only
+    uint32_t proxies;       // PKSIM_FENCE_*
+};
+
+// One warp instruction runs at a time and each completes before the next: every fence holds already. Only the
+// race detector asks which there were.
 static enum pksim_step run_fence(struct pksim_warp *w, const struct pksim_insn *i, uint32_t mask)
+{
+    const struct fence_op *op = i->more;
+    if (!w->check)
+        return PKSIM_STEP_NEXT;
+    if (op->scope)
+        pksim_check_fence(w, mask, op->scope);
+    if (op->proxies)
+        pksim_check_proxy_fence(w, mask, op->proxies);
+    return PKSIM_STEP_NEXT;
+}
+
+static enum pksim_step run_nothing(struct pksim_warp *w, const struct pksim_insn *i, uint32_t mask)
 {
     (void)w;
     (void)i;
@@ -456,37 +475,64 @@ static enum pksim_step run_fence(struct pksim_warp *w, const struct pksim_insn *
     return PKSIM_STEP_NEXT;
 }
 
+// membar.cta, .gl and .sys are fence.sc of cta, gpu and sys scope (PTX ISA 9.7.13.4).
+static enum pksim_scope take_fence_scope(struct pksim_decoder *d)
+{
+    static const struct {
+        const char *name;
+        enum pksim_scope scope;
+    } scopes[] = {{"cta", PKSIM_SCOPE_CTA},
+                  {"cluster", PKSIM_SCOPE_CLUSTER},
+                  {"gpu", PKSIM_SCOPE_GPU},
+                  {"gl", PKSIM_SCOPE_GPU},
+                  {"sys", PKSIM_SCOPE_SYS}};
+    enum pksim_scope scope = PKSIM_SCOPE_NONE;
+    for (size_t i = 0; i < sizeof scopes / sizeof *scopes; i++)
+        if (pksim_mod(d, scopes[i].name))
+            scope = scopes[i].scope;
+    return scope;
+}
+
+// fence.proxy.async, of both kinds of memory or of one; fence.mbarrier_init, which makes mbarriers visible to
+// asynchronous work as well; fence.proxy.alias.
+static uint32_t take_fence_proxies(struct pksim_decoder *d)
+{
+    const uint32_t both = PKSIM_FENCE_SHARED | PKSIM_FENCE_GLOBAL;
+    bool proxy = pksim_mod(d, "proxy");
+    if (pksim_mod(d, "mbarrier_init"))
+        return PKSIM_FENCE_SHARED;
+    if (!proxy)
+        return 0;
+    if (pksim_mod(d, "alias"))
+        return PKSIM_FENCE_ALIAS;
+    bool async = pksim_mod(d, "async") || pksim_mod(d, "async::generic");
+    if (pksim_mod(d, "async.global") || (async && pksim_mod(d, "global")))
+        return PKSIM_FENCE_GLOBAL;
+    if (pksim_mod(d, "async.shared::cta") ||
+        (async && (pksim_mod(d, "shared::cta") || pksim_mod(d, "shared::cluster"))))
+        return PKSIM_FENCE_SHARED;
+    return async ? both : 0;
+}
+
 void pksim_decode_fence(struct pksim_decoder *d)
 {
-    static const char *const words[] = {
-        "proxy",
-        "alias",
-        "async",
-        "async.global",
-        "async.shared::cta",
-        "tensormap::generic",
-        "mbarrier_init",
-        "sc",
-        "acq_rel",
-        "acquire",
-        "release",
-        "cta",
-        "cluster",
-        "gpu",
-        "sys",
-        "gl",
-        "global",
-        "shared::cta",
-        "shared::cluster",
-        "sync_restrict::shared::cta",
-        "sync_restrict::shared::cluster",
-        "async::generic",
-    };
-    struct pksim_insn insn = pksim_insn_begin(d);
+    static const char *const words[] = {"tensormap::generic",
+                                        "sc",
+                                        "acq_rel",
+                                        "acquire",
+                                        "release",
+                                        "sync_restrict::shared::cta",
+                                        "sync_restrict::shared::cluster"};
+    struct fence_op *op = pksim_decode_alloc(d, sizeof *op);
+    if (!op)
+        return;
+    op->proxies = take_fence_proxies(d);
+    op->scope = take_fence_scope(d);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         pksim_mod(d, words[i]);
+    struct pksim_insn insn = pksim_insn_begin(d);
     insn.run = run_fence;
-    insn.more = d->insn;
+    insn.more = op;
     pksim_insn_add(d, &insn);
 }
 
@@ -498,7 +544,7 @@ void pksim_decode_prefetch(struct pksim_decoder *d)
     pksim_mod_cache(d);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         pksim_mod(d, words[i]);
-    insn.run = run_fence;
+    insn.run = run_nothing;
     pksim_insn_add(d, &insn);
 }
 
@@ -508,6 +554,6 @@ void pksim_decode_nothing(struct pksim_decoder *d)
     pksim_mod(d, "wait");
     pksim_mod(d, "launch_dependents");
     pksim_mod(d, "mask");
-    insn.run = run_fence;
+    insn.run = run_nothing;
     pksim_insn_add(d, &insn);
 }

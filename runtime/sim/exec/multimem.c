@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // multimem: loads that reduce over, stores and reductions that reach every device behind a multicast address
 // (PTX ISA 9.7.9.14).
+#include "sim/check/check.h"
 #include "sim/exec/access.h"
 #include "sim/exec/lanes.h"
 #include "sim/exec/numbers.h"
@@ -25,8 +26,13 @@ static bool find_all(struct pksim_warp *w, const struct multimem_op *op, uint64_
     struct pksim_mem_fault fault;
     uint32_t size = op->count * op->bytes;
     if (pksim_mem_multicast(w->exec->config.mem, w->cta->run->device, address, size, size, access, spans,
-                            count, &fault))
-        return true;
+                            count, &fault)) {
+        struct pksim_access_kind kind = op->order;
+        kind.access = (uint8_t)access;
+        if (w->check)
+            pksim_check_multimem(w, lane, spans, *count, address, size, kind, op->kind == MULTIMEM_REDUCE);
+        return !w->exec->faulted;
+    }
     pksim_raise_mem(w, lane, &fault);
     return false;
 }
@@ -223,6 +229,11 @@ void pksim_decode_multimem(struct pksim_decoder *d)
     op->type = pksim_mod_number(d, type);
     op->bytes = pksim_ptx_types[type].bytes;
     op->order = pksim_mod_order(d);
+    // A reduction is relaxed and of gpu scope where nothing is said (PTX ISA 9.7.9.14).
+    if (op->kind == MULTIMEM_REDUCE && op->order.order == PKSIM_WEAK)
+        op->order.order = PKSIM_RELAXED;
+    if (op->kind == MULTIMEM_REDUCE && !op->order.scope)
+        op->order.scope = PKSIM_SCOPE_GPU;
     pksim_mod(d, "global");
     pksim_mod(d, "noftz");
     bool wide = pksim_mod(d, "acc::f32");

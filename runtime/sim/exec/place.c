@@ -2,6 +2,7 @@
 // Launches become clusters of CTAs on multiprocessors, and cease to be.
 #include <stdlib.h>
 
+#include "sim/check/check.h"
 #include "sim/exec/lanes.h"
 #include "sim/mem/pages.h"
 
@@ -152,7 +153,7 @@ static bool init_cta(struct pksim_exec *exec, struct pksim_cta *cta)
         if (!init_warp(exec, cta, i))
             return false;
     }
-    return true;
+    return !exec->config.check || pksim_check_cta_begin(cta);
 }
 
 static void free_warp(struct pksim_warp *w)
@@ -165,6 +166,8 @@ void pksim_cluster_free(struct pksim_cluster *cluster)
 {
     for (uint32_t c = 0; c < cluster->count; c++) {
         struct pksim_cta *cta = &cluster->ctas[c];
+        if (cta->check)
+            pksim_check_cta_end(cta);
         for (uint32_t i = 0; cta->warps && i < cta->warp_count; i++)
             free_warp(&cta->warps[i]);
         free(cta->warps);
@@ -324,6 +327,8 @@ void pksim_cluster_settle(struct pksim_cluster *cluster)
     unlink_cluster(cluster);
     pksim_cluster_free(cluster);
     run->cluster_left--;
+    if (!run->cluster_left && run->check)
+        pksim_check_launch_end(run);
     pksim_place_ctas(exec);
 }
 
@@ -332,6 +337,8 @@ void pksim_warp_exit(struct pksim_warp *w)
     struct pksim_cta *cta = w->cta;
     struct pksim_cluster *cluster = cta->cluster;
     pksim_wgmma_exit(w);
+    if (w->check)
+        pksim_check_warp_end(w);
     pksim_set_state(w, PKSIM_WARP_DONE);
     cta->live_warps--;
     pksim_barrier_recheck(cta);
@@ -380,6 +387,8 @@ static void choose_cluster(const struct pksim_launch *launch, uint32_t cluster[3
 
 static void free_run(struct pksim_run *run)
 {
+    if (run->check)
+        pksim_check_launch_free(run);
     free(run->params);
     free(run->variables);
     free(run);
@@ -445,6 +454,10 @@ enum pksim_launch_status pksim_exec_add(struct pksim_exec *exec, const struct pk
     struct pksim_run *run = make_run(launch, cluster), **tail = &exec->runs;
     if (!run)
         return PKSIM_LAUNCH_NO_MEMORY;
+    if (exec->config.check && !pksim_check_launch_begin(exec, run, launch->after)) {
+        free_run(run);
+        return PKSIM_LAUNCH_NO_MEMORY;
+    }
     while (*tail)
         tail = &(*tail)->next;
     *tail = run;
@@ -466,7 +479,8 @@ void pksim_runs_free(struct pksim_exec *exec, bool finished_only)
     struct pksim_run **link = &exec->runs;
     while (*link) {
         struct pksim_run *run = *link;
-        if (finished_only && run->cluster_left) {
+        bool wanted = run->cluster_left || (run->check && pksim_check_is_awaited(run));
+        if (finished_only && wanted) {
             link = &run->next;
             continue;
         }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "sim/check/check.h"
 #include "sim/exec/lanes.h"
 #include "sim/exec/mma.h"
 #include "sim/exec/numbers.h"
@@ -297,6 +298,14 @@ static bool join_product(struct pksim_warp *w, const struct wgmma_insn *insn, st
     return true;
 }
 
+static void check_operands(struct pksim_warp *w, const struct product *p)
+{
+    uint32_t pieces[PKSIM_WGMMA_PIECES];
+    uint32_t count = pksim_wgmma_pieces(&p->op, p->insn->a_registers ? NULL : &p->a_descriptor,
+                                        p->b_descriptor, w->index % GROUP_WARPS, pieces);
+    pksim_check_wgmma(w, pieces, count);
+}
+
 static enum pksim_step run_mma_async(struct pksim_warp *w, const struct pksim_insn *i, uint32_t mask)
 {
     struct pksim_wgmma_unit *unit;
@@ -320,6 +329,10 @@ static enum pksim_step run_mma_async(struct pksim_warp *w, const struct pksim_in
         return PKSIM_STEP_STOP;
     }
     if (!join_product(w, i->more, p, w->index % GROUP_WARPS))
+        return PKSIM_STEP_STOP;
+    if (w->check)
+        check_operands(w, p);
+    if (w->exec->faulted)
         return PKSIM_STEP_STOP;
     w->wgmma_issued++;
     pksim_note_effect(w);
@@ -346,6 +359,8 @@ static enum pksim_step run_wgmma_commit(struct pksim_warp *w, const struct pksim
     if (!pksim_converge(w, &mask, UINT32_MAX))
         return PKSIM_STEP_BLOCK;
     w->wgmma_ends[w->wgmma_groups++ % PKSIM_WGMMA_GROUPS] = w->wgmma_issued;
+    if (w->check)
+        pksim_check_wgmma_commit(w);
     return PKSIM_STEP_NEXT;
 }
 
@@ -367,7 +382,7 @@ static enum pksim_step run_wgmma_wait(struct pksim_warp *w, const struct pksim_i
     if (!pksim_converge(w, &mask, UINT32_MAX))
         return PKSIM_STEP_BLOCK;
     if (!unit || w->wgmma_groups <= i->target)
-        return PKSIM_STEP_NEXT;
+        return PKSIM_STEP_NEXT; // nothing is over that was not before
     end = w->wgmma_ends[(w->wgmma_groups - 1 - i->target) % PKSIM_WGMMA_GROUPS];
     if (!carry_out_before(w, unit, end))
         return PKSIM_STEP_STOP;
@@ -375,6 +390,8 @@ static enum pksim_step run_wgmma_wait(struct pksim_warp *w, const struct pksim_i
         pksim_wait_here(w, PKSIM_WAIT_WGMMA)->id = i->target;
         return PKSIM_STEP_BLOCK;
     }
+    if (w->check)
+        pksim_check_wgmma_wait(w, i->target);
     for (uint32_t s = 0; s < SLOTS; s++) {
         struct slot *slot = &unit->slots[s];
         if (slot->insn && slot->last < end && !goes_on(w, unit, slot))

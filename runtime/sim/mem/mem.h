@@ -103,6 +103,10 @@ bool pksim_mem_is_multicast(const struct pksim_mem *mem, uint64_t addr);
 void pksim_mem_unwritten(const struct pksim_mem *mem, uint32_t device, uint64_t addr, uint64_t size,
                          struct pksim_mem_fault *fault);
 
+// Called before host memory of a device goes back to the host.
+typedef void pksim_gone_fn(void *argument, const void *host, uint64_t size);
+void pksim_mem_on_gone(struct pksim_mem *mem, pksim_gone_fn *gone, void *argument);
+
 // ---- The driver's side
 
 // capacity: bytes of memory of each device (for accounting).

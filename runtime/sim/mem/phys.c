@@ -93,10 +93,18 @@ void pksim_phys_retain(struct pksim_phys *phys)
     phys->references++;
 }
 
+void pksim_mem_on_gone(struct pksim_mem *mem, pksim_gone_fn *gone, void *argument)
+{
+    mem->gone = gone;
+    mem->gone_argument = argument;
+}
+
 void pksim_phys_release(struct pksim_mem *mem, struct pksim_phys *phys)
 {
     if (--phys->references > 0)
         return;
+    if (mem->gone)
+        mem->gone(mem->gone_argument, phys->host, phys->size);
     mem->counts.physical--;
     if (!phys->imported)
         mem->used[phys->device] -= phys->size;

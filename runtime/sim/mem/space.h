@@ -68,6 +68,8 @@ struct pksim_mem {
     uint32_t freed_next;
     uint64_t next_va, next_id, generation;
     struct pksim_mem_counts counts;
+    pksim_gone_fn *gone;
+    void *gone_argument;
 };
 
 // The region that holds addr, or NULL.

@@ -84,6 +84,21 @@ static bool read_pieces(const struct pksim_operand_shape *shape, const struct pk
     return true;
 }
 
+uint32_t pksim_operand_pieces(const struct pksim_operand_shape *shape, uint64_t descriptor, uint32_t *out)
+{
+    struct descriptor d;
+    struct pksim_unit_error error;
+    uint32_t lines = shape->major_rows ? K_BYTES / pksim_number_bytes(shape->type) : shape->rows;
+    uint32_t across = shape->major_rows ? shape->rows / 8 : K_BYTES / PIECE, count = 0;
+    if (!decode(descriptor, &d, &error))
+        return 0;
+    for (uint32_t line = 0; line < lines; line++)
+        for (uint32_t j = 0; j < across; j++)
+            out[count++] = pksim_swizzled(d.swizzle, shape->major_rows ? rows_major_at(&d, line, j)
+                                                                       : k_major_at(&d, line, j));
+    return count;
+}
+
 // ---- Widening
 
 static void widen_integers(bool is_signed, const uint8_t *from, uint32_t count, int32_t *to)

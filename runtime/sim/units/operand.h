@@ -17,6 +17,10 @@ struct pksim_operand_shape {
 // count elements to floats or int32_t.
 void pksim_operand_widen(enum pksim_number type, const void *from, uint32_t count, float *to);
 
+// Where the operand's pieces of 16 bytes lie: offsets to out[], two a row, in the order of the rows (or of
+// the lines along k). Returns how many: 2 * rows, or fewer of a narrow type's lines; 0: a bad descriptor.
+uint32_t pksim_operand_pieces(const struct pksim_operand_shape *shape, uint64_t descriptor, uint32_t *out);
+
 bool pksim_operand_gather(const struct pksim_operand_shape *shape, const struct pksim_shared *shared,
                           uint64_t descriptor, bool check_written, float *to, struct pksim_unit_error *error);
 // *values points to `room` or into the cache.

@@ -158,6 +158,12 @@ bool pksim_wgmma_registers(const struct pksim_wgmma *op, const struct pksim_shar
                            const uint32_t *const *a_regs, uint64_t b_descriptor, bool check_written,
                            struct pksim_panels *panels, void *acc, struct pksim_unit_error *error);
 
+// Pieces of 16 bytes of shared memory that the part of warp `warp` (0 to 3) of a product reads: its 16 rows
+// of A (a_descriptor NULL: A is in registers) and all of B. Returns how many of out[PKSIM_WGMMA_PIECES].
+enum { PKSIM_WGMMA_PIECES = 2 * (PKSIM_WGMMA_ROWS + PKSIM_WGMMA_MAX_N) };
+uint32_t pksim_wgmma_pieces(const struct pksim_wgmma *op, const uint64_t *a_descriptor, uint64_t b_descriptor,
+                            uint32_t warp, uint32_t *out);
+
 // Registers of D per thread: n / 2, or n / 4 for F16.
 uint32_t pksim_wgmma_registers_of_d(const struct pksim_wgmma *op);
 // Between matrix form and registers, of all four warps: regs[warp * registers_of_d + i] points to 32 lanes.

@@ -120,6 +120,30 @@ static void multiply(const struct pksim_wgmma *op, void *a, const void *b, void 
         multiply_floats(op, a, b, acc);
 }
 
+// A's rows of one warp: two pieces each along k, or two of every line's pieces of eight rows.
+static uint32_t keep_rows(const struct pksim_operand_shape *shape, uint32_t warp, const uint32_t *all,
+                          uint32_t count, uint32_t *out)
+{
+    uint32_t across = shape->major_rows ? shape->rows / 8 : 2, kept = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t row = shape->major_rows ? i % across * 8 : i / across;
+        if (row / 16 == warp)
+            out[kept++] = all[i];
+    }
+    return kept;
+}
+
+uint32_t pksim_wgmma_pieces(const struct pksim_wgmma *op, const uint64_t *a_descriptor, uint64_t b_descriptor,
+                            uint32_t warp, uint32_t *out)
+{
+    struct pksim_operand_shape a = {op->a_type, PKSIM_WGMMA_ROWS, op->a_major_m, false};
+    struct pksim_operand_shape b = {op->b_type, op->n, op->b_major_n, true};
+    uint32_t all[2 * PKSIM_WGMMA_ROWS], count = 0;
+    if (a_descriptor)
+        count = keep_rows(&a, warp, all, pksim_operand_pieces(&a, *a_descriptor, all), out);
+    return count + pksim_operand_pieces(&b, b_descriptor, out + count);
+}
+
 static bool gather_b(const struct pksim_wgmma *op, const struct pksim_shared *shared, uint64_t descriptor,
                      bool check_written, struct pksim_panels *panels, float *room, const float **b,
                      struct pksim_unit_error *error)
