@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the kernels of a file on the simulator and compares every element that they write with what the file says.
+"""Runs the kernels of a file and compares every element that they write with what the file says.
 
-usage: values.py PKC PKRUN [--ptxas PTXAS] [pkc option ...] FILE.pk
+usage: values.py PKC PKRUN [--ptxas PTXAS] [--backend sim|cuda] [pkc option ...] FILE.pk
 
 The comments directly before a kernel say what to do:
 
@@ -279,8 +279,8 @@ class Run:
             i //= n
         return f"rank {rank}: {len(wrong)} of {t.count} elements of {name} are wrong, the first is {name}{at}: {g}, not {w}"
 
-    def check(self, pkrun, ptx):
-        command = [pkrun, ptx, self.kernel.name, *self.words, "--backend", "sim", *self.fill()]
+    def check(self, pkrun, ptx, backend):
+        command = [pkrun, ptx, self.kernel.name, *self.words, "--backend", backend, *self.fill()]
         for name in self.kernel.outputs:
             command += ["--out", f"{name}={self.file(name, '{rank}', 'out')}"]
         # A few workers go round the loops of tasks; the default number would give each at most one.
@@ -305,9 +305,15 @@ def assemble(ptxas, ptx):
     return None
 
 
-def main(pkc, pkrun, *rest):
-    ptxas = rest[1] if rest[0] == "--ptxas" else None
-    options, path = rest[2 if ptxas else 0 : -1], rest[-1]
+def take(words, name, default):
+    """The value of an option at the front, and the words after it."""
+    return (words[1], words[2:]) if words[0] == name else (default, words)
+
+
+def main(pkc, pkrun, *words):
+    ptxas, words = take(words, "--ptxas", None)
+    backend, words = take(words, "--backend", "sim")
+    options, path = words[:-1], words[-1]
     failures = 0
     with tempfile.TemporaryDirectory() as folder:
         ptx = os.path.join(folder, "k.ptx")
@@ -324,7 +330,7 @@ def main(pkc, pkrun, *rest):
                 print(f"{kernel.name}: nothing is run, or nothing compared")
                 failures += 1
             for words in kernel.runs:
-                why = Run(kernel, words, kernel.name + " ".join(words), folder).check(pkrun, ptx)
+                why = Run(kernel, words, kernel.name + " ".join(words), folder).check(pkrun, ptx, backend)
                 if why:
                     print(f"{kernel.name} {' '.join(words)}: {why}")
                     failures += 1
