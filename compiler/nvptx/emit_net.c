@@ -16,7 +16,7 @@
 #include "nvptx/memory.h"
 #include "nvptx/multimem.h"
 
-enum { VEC_BYTES = 16, MAX_VEC = 8, MAX_BATCH = 8, WORDS = VEC_BYTES / 4 };
+enum { VEC_BYTES = 16, MAX_VEC = 16, MAX_BATCH = 8, WORDS = VEC_BYTES / 4 };
 
 typedef enum net_form { FORM_MULTICAST, FORM_VECTORS, FORM_ELEMENTS } net_form;
 
@@ -39,9 +39,24 @@ static int run_of(const reduction *r, net_form form)
     return form == FORM_ELEMENTS ? 1 : r->vec;
 }
 
+static int size_of(const reduction *r)
+{
+    return (int)pkc_elem_bits(r->elem) / 8;
+}
+
+// Elements are reduced in single precision or as 32-bit integers.
 static LLVMValueRef widen(nv_emit *e, pkc_elem elem, LLVMValueRef v)
 {
+    if (elem == PKC_E_I8)
+        return LLVMBuildSExt(e->b, v, e->c->i32, "");
     return is_half(elem) ? LLVMBuildFPExt(e->b, v, e->c->f32, "") : v;
+}
+
+static LLVMValueRef narrow(nv_emit *e, pkc_elem elem, LLVMValueRef v)
+{
+    if (elem == PKC_E_I8)
+        return LLVMBuildTrunc(e->b, v, e->c->i8, "");
+    return is_half(elem) ? LLVMBuildFPTrunc(e->b, v, llvmc_elem(e->c, elem), "") : v;
 }
 
 static LLVMValueRef combine(nv_emit *e, const reduction *r, LLVMValueRef a, LLVMValueRef b)
@@ -64,10 +79,12 @@ static LLVMValueRef combine(nv_emit *e, const reduction *r, LLVMValueRef a, LLVM
 }
 
 // What combines with any value to that value: -0 in sums (0 would turn -0 into 0), NaN in minima and maxima,
-// which give the number where one operand is NaN. 16-bit elements come in pairs.
+// which give the number where one operand is NaN. A word is filled with narrow elements.
 static unsigned identity(const reduction *r)
 {
     bool add = r->how == IR_RED_ADD, max = r->how == IR_RED_MAX;
+    if (r->elem == PKC_E_I8)
+        return add ? 0 : max ? 0x80808080u : 0x7f7f7f7fu;
     if (is_half(r->elem))
         return add ? 0x80008000u : 0x7fff7fffu;
     if (r->elem == PKC_E_F32)
@@ -90,7 +107,7 @@ static LLVMValueRef address(nv_emit *e, const nv_view *v, LLVMValueRef row, LLVM
 typedef struct batch {
     const reduction *r;
     int words;   // registers a rank
-    bool narrow; // of 16 bits
+    bool narrow; // one of 16 bits, for a single element
 } batch;
 
 // Loads what rank j of the batch has, where there are more than j ranks left.
@@ -99,7 +116,9 @@ static void load_text(const batch *b, int j, pkc_buf *text)
     static const char *const types[] = {[1] = "b32", [2] = "v2.b32", [4] = "v4.b32"};
     int addresses = b->r->batch * b->words, left = addresses + b->r->batch;
     pkc_buf_printf(text, "setp.gt.s32 p, $%d, %d;\n\t@p ld.global.%s ", left, j,
-                   b->narrow ? "b16" : types[b->words]);
+                   !b->narrow           ? types[b->words]
+                   : size_of(b->r) == 1 ? "b8"
+                                        : "b16");
     for (int i = 0; i < b->words; i++)
         pkc_buf_printf(text, "%s$%d", i ? ", " : b->words > 1 ? "{" : "", j * b->words + i);
     pkc_buf_printf(text, "%s, [$%d];\n\t", b->words > 1 ? "}" : "", addresses + j);
@@ -137,11 +156,13 @@ static LLVMValueRef load_batch(nv_emit *e, const batch *b, LLVMValueRef *args)
 static LLVMValueRef element(nv_emit *e, const batch *b, LLVMValueRef loaded, int rank, int i)
 {
     LLVMTypeRef type = llvmc_elem(e->c, b->r->elem);
-    int per = !b->narrow && is_half(b->r->elem) ? 2 : 1;
+    int per = b->narrow ? 1 : 4 / size_of(b->r);
     LLVMValueRef v = LLVMBuildExtractValue(e->b, loaded, (unsigned)(rank * b->words + i / per), "");
-    if (per == 2) {
-        v = LLVMBuildBitCast(e->b, v, LLVMVectorType(type, 2), "");
-        v = LLVMBuildExtractElement(e->b, v, nv_i32(e, i % 2), "");
+    if (per > 1) {
+        v = LLVMBuildBitCast(e->b, v, LLVMVectorType(type, (unsigned)per), "");
+        v = LLVMBuildExtractElement(e->b, v, nv_i32(e, i % per), "");
+    } else if (size_of(b->r) == 1) {
+        v = LLVMBuildTrunc(e->b, v, type, "");
     }
     return widen(e, b->r->elem, LLVMBuildBitCast(e->b, v, type, ""));
 }
@@ -154,7 +175,7 @@ static void add_batch(nv_emit *e, const reduction *r, net_form form, LLVMValueRe
     if (form == FORM_VECTORS)
         b.words = WORDS;
     else
-        b.narrow = is_half(r->elem);
+        b.narrow = size_of(r) < 4;
     LLVMValueRef args[MAX_BATCH + 1], ranks = nv_ranks(e), last = nv_addi(e, ranks, -1);
     for (int j = 0; j < r->batch; j++) {
         nv_view v = nv_view_open(e, r->src, nv_min(e, nv_addi(e, first, j), last));
@@ -171,6 +192,8 @@ static void add_batch(nv_emit *e, const reduction *r, net_form form, LLVMValueRe
 static LLVMValueRef start_value(nv_emit *e, const reduction *r)
 {
     unsigned bits = is_half(r->elem) ? identity(r) << 16 : identity(r);
+    if (r->elem == PKC_E_I8)
+        bits = (unsigned)(int)(int8_t)identity(r);
     bool real = pkc_elem_class(r->elem) == 'f';
     LLVMValueRef word = nv_i32(e, (int32_t)bits);
     return real ? LLVMConstBitCast(word, e->c->f32) : word;
@@ -214,8 +237,7 @@ static void store_sum(nv_emit *e, const reduction *r, LLVMValueRef row, LLVMValu
                       LLVMValueRef *sum)
 {
     for (int i = 0; i < run; i++)
-        if (is_half(r->elem))
-            sum[i] = LLVMBuildFPTrunc(e->b, sum[i], llvmc_elem(e->c, r->elem), "");
+        sum[i] = narrow(e, r->elem, sum[i]);
     if (r->dst->attr.peer != IR_PEER_ALL) {
         store_one(e, r, NULL, row, col, run, sum);
         return;
@@ -296,8 +318,8 @@ static LLVMValueRef has_multicast(nv_emit *e, const reduction *r)
 
 static bool can_reduce(nv_emit *e, const reduction *r)
 {
-    unsigned bits = pkc_elem_bits(r->elem);
-    if ((bits == 32 || is_half(r->elem)) && r->how != IR_RED_SET)
+    bool known = pkc_elem_bits(r->elem) == 32 || is_half(r->elem) || r->elem == PKC_E_I8;
+    if (known && r->how != IR_RED_SET)
         return true;
     llvmc_unsupported(e->c, "a reduction over ranks of such elements");
     return false;

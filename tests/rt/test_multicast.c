@@ -49,12 +49,10 @@ typedef struct type_row {
     bool whole;
 } type_row;
 
-static const type_row types[] = {{"bf16", PKRT_BF16, 0x1p-8, false},
-                                 {"f16", PKRT_F16, 0x1p-11, false},
-                                 {"f32", PKRT_F32, 0, false},
-                                 {"i32", PKRT_I32, 0, true},
-                                 {"u32", PKRT_U32, 0, true}};
-static const int64_t shapes[][2] = {{5, 136}, {3, 37}, {9, 64}, {1, 4}};
+static const type_row types[] = {{"bf16", PKRT_BF16, 0x1p-8, false}, {"f16", PKRT_F16, 0x1p-11, false},
+                                 {"f32", PKRT_F32, 0, false},        {"i32", PKRT_I32, 0, true},
+                                 {"u32", PKRT_U32, 0, true},         {"i8", PKRT_I8, 0, true}};
+static const int64_t shapes[][2] = {{5, 136}, {3, 37}, {9, 64}, {2, 160}, {1, 4}};
 enum { TYPES = sizeof types / sizeof types[0], SHAPES = sizeof shapes / sizeof shapes[0] };
 
 /// One tensor's values on all ranks as doubles, which hold every type exactly.
@@ -73,7 +71,22 @@ static uint32_t next_random(uint64_t *state)
 
 static double as_number(const type_row *type, uint32_t bits)
 {
+    if (type->elem == PKRT_I8)
+        return (double)(int8_t)bits;
     return type->elem == PKRT_I32 ? (double)(int32_t)bits : (double)bits;
+}
+
+/// Writes or reads whole numbers, of which a tensor's element has the low bytes.
+static void move_bits(pkrt_context *ctx, pkrt_tensor *t, int rank, uint32_t *bits, bool write)
+{
+    size_t n = (size_t)pkrt_tensor_count(t), bytes = pkrt_tensor_bytes(t), size = bytes / n;
+    char *raw = calloc(1, bytes);
+    for (size_t i = 0; write && i < n; i++)
+        memcpy(raw + i * size, &bits[i], size); // little endian
+    assert_ok(ctx, write ? pkrt_tensor_write(t, rank, raw, bytes) : pkrt_tensor_read(t, rank, raw, bytes));
+    for (size_t i = 0; !write && i < n; i++)
+        memcpy(&bits[i], raw + i * size, size);
+    free(raw);
 }
 
 /// Fills a tensor with random numbers, zeros of both signs and infinities among the floats, and says which.
@@ -89,7 +102,7 @@ static values fill(pkrt_context *ctx, pkrt_tensor *t, const type_row *type, uint
             f[i] = i == 0 ? -0.0f : i == 1 && r == 0 ? INFINITY : (float)(int32_t)bits[i] * 0x1p-24f;
         }
         if (type->whole) {
-            assert_ok(ctx, pkrt_tensor_write(t, r, bits, v.n * sizeof *bits));
+            move_bits(ctx, t, r, bits, true);
         } else {
             assert_ok(ctx, pkrt_tensor_write_f32(t, r, f, v.n));
             assert_ok(ctx, pkrt_tensor_read_f32(t, r, f, v.n));
@@ -131,7 +144,7 @@ static void check(pkrt_context *ctx, pkrt_tensor *t, const values *v, operation 
     uint32_t *bits = calloc(v->n, sizeof *bits);
     for (int r = 0; r < v->ranks; r++) {
         if (v->type->whole)
-            assert_ok(ctx, pkrt_tensor_read(t, r, bits, v->n * sizeof *bits));
+            move_bits(ctx, t, r, bits, false);
         else
             assert_ok(ctx, pkrt_tensor_read_f32(t, r, f, v->n));
         for (size_t i = 0; i < v->n; i++) {

@@ -152,12 +152,19 @@ static void multicast(void **state)
     }
     assert_ok(cuMulticastAddDevice(object, 0));
     assert_result(CUDA_ERROR_INVALID_VALUE, cuMulticastBindMem(object, 0, memory[0], 0, 2 * MIB, 0));
+    assert_result(CUDA_ERROR_INVALID_VALUE, cuMulticastAddDevice(object, 0)); // once
+    assert_ok(cuMemAddressReserve(&range, 2 * MIB, 0, 0, 0));
+    assert_result(CUDA_ERROR_INVALID_VALUE, cuMemMap(range, 2 * MIB, 0, object, 0));
     assert_ok(cuMulticastAddDevice(object, 1));
     assert_result(CUDA_ERROR_INVALID_VALUE, cuMulticastAddDevice(object, 2));
     for (int i = 0; i < 2; i++)
         assert_ok(cuMulticastBindMem(object, 0, memory[i], 0, 2 * MIB, 0));
     assert_result(CUDA_ERROR_INVALID_VALUE, cuMulticastBindMem(object, 0, memory[1], 0, 2 * MIB, 0));
-    assert_ok(cuMemAddressReserve(&range, 2 * MIB, 0, 0, 0));
+    // Sizes and offsets are multiples of the granularity, and lie in both.
+    assert_result(CUDA_ERROR_INVALID_VALUE, cuMulticastBindMem(object, 0, memory[1], 0, MIB, 0));
+    assert_result(CUDA_ERROR_INVALID_VALUE, cuMulticastBindMem(object, MIB, memory[1], 0, 2 * MIB, 0));
+    assert_result(CUDA_ERROR_INVALID_VALUE, cuMulticastBindMem(object, 2 * MIB, memory[1], 0, 2 * MIB, 0));
+    assert_result(CUDA_ERROR_INVALID_VALUE, cuMulticastBindMem(object, 0, memory[1], 2 * MIB, 2 * MIB, 0));
     assert_ok(cuMemMap(range, 2 * MIB, 0, object, 0));
     give_access(range, 2 * MIB, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     assert_result(CUDA_ERROR_INVALID_VALUE, cuMemsetD32_v2(range, 0, 1)); // only kernels' multimem

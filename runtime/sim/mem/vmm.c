@@ -55,6 +55,14 @@ enum pksim_mem_status pksim_mem_unreserve(struct pksim_mem *mem, uint64_t addr, 
     return PKSIM_MEM_DONE;
 }
 
+static uint32_t bits_in(uint64_t mask)
+{
+    uint32_t count = 0;
+    for (; mask; mask &= mask - 1)
+        count++;
+    return count;
+}
+
 static enum pksim_mem_status check_map(const struct pksim_mem *mem, uint64_t addr, uint64_t size,
                                        uint64_t offset, uint64_t backing)
 {
@@ -71,6 +79,9 @@ enum pksim_mem_status pksim_mem_map(struct pksim_mem *mem, uint64_t addr, uint64
     enum pksim_mem_status status = check_map(mem, addr, size, offset, phys ? phys->size : mcast->size);
     if (status != PKSIM_MEM_DONE)
         return status;
+    // All devices are added before a multicast object is mapped (CUDA driver API, cuMulticastCreate).
+    if (!phys && bits_in(mcast->added) != mcast->devices)
+        return PKSIM_MEM_INVALID;
     struct region region = {.base = addr, .size = size, .offset = offset, .phys = phys, .mcast = mcast};
     if (phys) {
         region.kind = REGION_MAPPED;
@@ -189,14 +200,6 @@ void pksim_mcast_release(struct pksim_mem *mem, struct pksim_mcast *mcast)
 uint64_t pksim_mcast_size(const struct pksim_mcast *mcast)
 {
     return mcast->size;
-}
-
-static uint32_t bits_in(uint64_t mask)
-{
-    uint32_t count = 0;
-    for (; mask; mask &= mask - 1)
-        count++;
-    return count;
 }
 
 enum pksim_mem_status pksim_mcast_add_device(struct pksim_mcast *mcast, uint32_t device)
