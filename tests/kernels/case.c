@@ -39,11 +39,16 @@ void *case_memory(case_run *run, size_t bytes)
     return case_keep(run, calloc(bytes + 1, 1));
 }
 
-float *case_normal(case_run *run, size_t n)
+float *case_random(case_run *run, size_t n, void (*fill)(float *x, size_t n, uint64_t *seed))
 {
     float *x = case_memory(run, n * sizeof *x);
-    host_normal_bf16(x, n, &run->seed);
+    fill(x, n, &run->seed);
     return x;
+}
+
+float *case_normal(case_run *run, size_t n)
+{
+    return case_random(run, n, host_normal_bf16);
 }
 
 // ---- tensors -------------------------------------------------------------------------------------------

@@ -77,7 +77,9 @@ int64_t case_value(const case_run *run, const char *name);
 void *case_memory(case_run *run, size_t bytes);
 /// Gives memory from malloc to the run, and back to the caller.
 void *case_keep(case_run *run, void *memory);
-/// n values of a standard normal distribution, rounded to bf16, that live as long as the run.
+/// n values that `fill` makes from the run's seed, which live as long as the run; case_normal: a standard
+/// normal distribution, rounded to bf16.
+float *case_random(case_run *run, size_t n, void (*fill)(float *x, size_t n, uint64_t *seed));
 float *case_normal(case_run *run, size_t n);
 
 /// A tensor with x[r * count ..] on rank r. Launches must leave it as it is.
