@@ -121,6 +121,9 @@ static bool ordered(const struct stroke *s, const struct access *a)
 static enum missing end_missing(const struct stroke *s, const struct access *a)
 {
     uint32_t end = end_needed(s, a);
+    struct observation site = site_of(a);
+    if (pksim_knows(s, CLOCK_ORDER, &site, true)) // the issue is known, its end is not
+        return end == END_READ ? MISSING_READ_END : MISSING_WRITE_END;
     if (a->operation->ends[end] && end_is_known(s, a, CLOCK_ANY))
         return MISSING_STRENGTH;
     if (a->operation->ends[end])
