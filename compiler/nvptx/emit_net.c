@@ -4,7 +4,7 @@
 // takes one a tile, under branches that are the same for all threads:
 //
 //   multicast  whole aligned vectors, where the launch has a multicast address and the network knows the
-//              operation: one multimem.ld_reduce a vector
+//              operation: one multimem.ld_reduce a vector, four of them in flight
 //   vectors    the same from each rank's own address, several ranks' loads in flight at once
 //   elements   anything else, one element at a time
 //
@@ -18,7 +18,7 @@
 
 enum { VEC_BYTES = 16, MAX_VEC = 16, MAX_BATCH = 8, WORDS = VEC_BYTES / 4 };
 
-typedef enum net_form { FORM_MULTICAST, FORM_VECTORS, FORM_ELEMENTS } net_form;
+typedef enum net_form { FORM_VECTORS, FORM_ELEMENTS } net_form; // of the loops over ranks
 
 typedef struct reduction {
     const ir_op *src, *dst; // views
@@ -247,27 +247,9 @@ static void store_sum(nv_emit *e, const reduction *r, LLVMValueRef row, LLVMValu
     nv_loop_end(e, &loop, nv_i32(e, 1));
 }
 
-static void reduce_multicast(nv_emit *e, const reduction *r, LLVMValueRef row, LLVMValueRef col)
-{
-    bool all = r->dst->attr.peer == IR_PEER_ALL;
-    nv_view from = nv_view_open_at(e, r->src, nv_multicast(e, r->src->attr.param));
-    nv_view to =
-        all ? nv_view_open_at(e, r->dst, nv_multicast(e, r->dst->attr.param)) : nv_view_open(e, r->dst, NULL);
-    LLVMValueRef words[NV_MULTI_WORDS], at = address(e, &to, row, col);
-    nv_multi_load(e, address(e, &from, row, col), r->elem, r->how, words);
-    if (all)
-        nv_multi_store(e, at, NV_MULTI_WORDS, NULL, words);
-    else
-        nv_store_vec(e, at, PKC_E_U32, NV_MULTI_WORDS, NULL, words);
-}
-
 static void reduce_run(nv_emit *e, const reduction *r, net_form form, LLVMValueRef row, LLVMValueRef col)
 {
     LLVMValueRef sum[MAX_VEC];
-    if (form == FORM_MULTICAST) {
-        reduce_multicast(e, r, row, col);
-        return;
-    }
     sum_ranks(e, r, form, row, col, sum);
     store_sum(e, r, row, col, run_of(r, form), sum);
 }
@@ -288,6 +270,49 @@ static void walk_tile(nv_emit *e, const reduction *r, net_form form)
     reduce_run(e, r, form, row, col);
     nv_end_if(e, after);
     nv_loop_end(e, &loop, nv_i32(e, (int64_t)32 * e->role->warps));
+}
+
+// A vector of the tile: where it lies, and whether it exists.
+typedef struct place {
+    LLVMValueRef row, col, in;
+} place;
+
+static place vector_at(nv_emit *e, const reduction *r, const nv_view *v, LLVMValueRef i)
+{
+    int across = r->cols / r->vec;
+    place at = {LLVMBuildUDiv(e->b, i, nv_i32(e, across), ""), NULL, NULL};
+    at.col = nv_muli(e, LLVMBuildURem(e->b, i, nv_i32(e, across), ""), r->vec);
+    at.in = nv_and(e, nv_cmp(e, LLVMIntSLT, at.row, v->rows), nv_cmp(e, LLVMIntSLT, at.col, v->cols));
+    at.in = nv_and(e, at.in, nv_cmp(e, LLVMIntSLT, i, nv_i32(e, (int64_t)r->rows * across)));
+    return at;
+}
+
+// The same through multicast addresses, several vectors of a thread in flight at once: a few workers must
+// keep the links busy.
+static void walk_multicast(nv_emit *e, const reduction *r)
+{
+    enum { IN_FLIGHT = 4 };
+    bool all = r->dst->attr.peer == IR_PEER_ALL;
+    int threads = 32 * e->role->warps, vectors = r->rows * (r->cols / r->vec);
+    int each = (vectors + threads - 1) / threads, flight = each < IN_FLIGHT ? each : IN_FLIGHT;
+    nv_view from = nv_view_open_at(e, r->src, nv_multicast(e, r->src->attr.param));
+    nv_view to =
+        all ? nv_view_open_at(e, r->dst, nv_multicast(e, r->dst->attr.param)) : nv_view_open(e, r->dst, NULL);
+    LLVMValueRef words[IN_FLIGHT][NV_MULTI_WORDS];
+    place at[IN_FLIGHT];
+    nv_loop loop = nv_loop_begin(e, e->role_thread, nv_i32(e, vectors));
+    for (int i = 0; i < flight; i++) {
+        at[i] = vector_at(e, r, &to, nv_addi(e, loop.i, (int64_t)i * threads));
+        nv_multi_load(e, address(e, &from, at[i].row, at[i].col), r->elem, r->how, at[i].in, words[i]);
+    }
+    for (int i = 0; i < flight; i++) {
+        LLVMValueRef ptr = address(e, &to, at[i].row, at[i].col);
+        if (all)
+            nv_multi_store(e, ptr, NV_MULTI_WORDS, at[i].in, words[i]);
+        else
+            nv_store_vec(e, ptr, PKC_E_U32, NV_MULTI_WORDS, at[i].in, words[i]);
+    }
+    nv_loop_end(e, &loop, nv_i32(e, (int64_t)flight * threads));
 }
 
 // i1: both views consist of whole aligned vectors. Copies of all ranks are aligned alike.
@@ -339,7 +364,7 @@ static void reduce_vectors(nv_emit *e, const reduction *r, LLVMBasicBlockRef aft
         LLVMBasicBlockRef multi = nv_block(e, "multicast"), loop = nv_block(e, "loop");
         nv_branch(e, has, multi, loop);
         nv_enter(e, multi);
-        walk_tile(e, r, FORM_MULTICAST);
+        walk_multicast(e, r);
         nv_goto(e, after);
         nv_enter(e, loop);
     }

@@ -60,25 +60,26 @@ static LLVMValueRef word_at(nv_emit *e, LLVMValueRef address, int i)
     return i ? LLVMBuildGEP2(e->b, e->c->i8, address, &offset, 1, "") : address;
 }
 
-void nv_multi_load(nv_emit *e, LLVMValueRef address, pkc_elem elem, ir_red how,
+void nv_multi_load(nv_emit *e, LLVMValueRef address, pkc_elem elem, ir_red how, LLVMValueRef pred,
                    LLVMValueRef words[NV_MULTI_WORDS])
 {
     bool vector = pkc_elem_class(elem) == 'f';
+    int n = vector ? NV_MULTI_WORDS : 1, args = pred ? 2 : 1;
+    const char *guard = pred ? pkc_arena_printf(e->arena, "@$%d ", n + 1) : "";
     const char *text =
-        pkc_arena_printf(e->arena, "multimem.ld_reduce.relaxed.sys.global.%s%s %s;", operation(how),
+        pkc_arena_printf(e->arena, "%smultimem.ld_reduce.relaxed.sys.global.%s%s %s;", guard, operation(how),
                          reduced_type(elem, how), vector ? "{$0, $1, $2, $3}, [$4]" : "$0, [$1]");
-    if (!vector) {
-        for (int i = 0; i < NV_MULTI_WORDS; i++) {
-            LLVMValueRef at = word_at(e, address, i);
-            words[i] = llvmc_asm(e->c, e->c->i32, text, "=r,l,~{memory}", 1, &at);
-        }
-        return;
-    }
+    const char *cons =
+        pkc_arena_printf(e->arena, "%s,l%s,~{memory}", vector ? "=r,=r,=r,=r" : "=r", pred ? ",b" : "");
     LLVMTypeRef types[NV_MULTI_WORDS] = {e->c->i32, e->c->i32, e->c->i32, e->c->i32};
-    LLVMTypeRef result = LLVMStructTypeInContext(e->c->ctx, types, NV_MULTI_WORDS, false);
-    LLVMValueRef r = llvmc_asm(e->c, result, text, "=r,=r,=r,=r,l,~{memory}", 1, &address);
-    for (int i = 0; i < NV_MULTI_WORDS; i++)
-        words[i] = LLVMBuildExtractValue(e->b, r, (unsigned)i, "");
+    LLVMTypeRef result =
+        vector ? LLVMStructTypeInContext(e->c->ctx, types, NV_MULTI_WORDS, false) : e->c->i32;
+    for (int i = 0; i < NV_MULTI_WORDS; i += n) {
+        LLVMValueRef in[] = {word_at(e, address, i), pred};
+        LLVMValueRef r = llvmc_asm(e->c, result, text, cons, args, in);
+        for (int j = 0; j < n; j++)
+            words[i + j] = vector ? LLVMBuildExtractValue(e->b, r, (unsigned)j, "") : r;
+    }
 }
 
 // Bits are moved, whatever they mean: the f32 forms are the ones that come in all three widths.

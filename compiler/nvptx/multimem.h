@@ -11,8 +11,9 @@ enum { NV_MULTI_WORDS = 4 }; // of 32 bits, the widest access
 
 /// Whether the network can reduce such elements: bf16 and f16 (sums in f32), f32 sums, i32 and u32.
 bool nv_multi_reduces(pkc_elem elem, ir_red how);
-/// Reduces 16 bytes over all copies; elements are packed in the four i32 words.
-void nv_multi_load(nv_emit *e, LLVMValueRef address, pkc_elem elem, ir_red how,
+/// Reduces 16 bytes over all copies where pred is true or NULL; elsewhere the words are undefined. Elements
+/// are packed in the four i32 words.
+void nv_multi_load(nv_emit *e, LLVMValueRef address, pkc_elem elem, ir_red how, LLVMValueRef pred,
                    LLVMValueRef words[NV_MULTI_WORDS]);
 /// Stores 1, 2 or 4 words to all copies where pred is true or NULL.
 void nv_multi_store(nv_emit *e, LLVMValueRef address, int n, LLVMValueRef pred, LLVMValueRef *words);
