@@ -202,6 +202,7 @@ bool ir_pass_agree(ir_kernel *k, const ir_options *options)
     }
     ir_check_fills(k);
     check_barriers(k);
+    ir_check_signals(a.t);
     if (pkc_diag_count(k->session, PKC_SEVERITY_ERROR) > before)
         return false;
     drop_unused(k);

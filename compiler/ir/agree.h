@@ -21,6 +21,10 @@ void ir_agree_pair(ir_norms *t, const ir_pipe *p, const ir_agent *putter, const 
 /// filled (fill.c). Pipes that have no putter are left out.
 void ir_check_fills(ir_kernel *k);
 
+/// Reports waits that nothing ends, signals that nobody waits for, and indices of signals and ranks that lie
+/// outside at every size (check_signals.c).
+void ir_check_signals(ir_norms *t);
+
 /// Plays the agents of one group against each other with the slots that the pipes have (game.c). False: they
 /// stop, and the error says where.
 bool ir_game(ir_norms *t, const ir_agent *agents, int n);

@@ -83,9 +83,23 @@ static bool fold_logic(ir_hx_op op, int64_t a, int64_t b, int64_t *out)
     return true;
 }
 
+/// (a + n) + y and its like: one addend of a constant. NULL where it is nothing of the kind.
+static const ir_hx *fold_addends(pkc_arena *arena, ir_hx_op op, const ir_hx *a, int64_t y)
+{
+    int64_t n, sum;
+    bool adds = op == IR_HX_ADD || op == IR_HX_SUB, added = a->op == IR_HX_ADD || a->op == IR_HX_SUB;
+    if (!adds || !added || !ir_hx_is_const(a->b, &n) || n == INT64_MIN || y == INT64_MIN)
+        return NULL;
+    if (__builtin_add_overflow(a->op == IR_HX_ADD ? n : -n, op == IR_HX_ADD ? y : -y, &sum) ||
+        sum == INT64_MIN)
+        return NULL;
+    return ir_hx_bin(arena, sum < 0 ? IR_HX_SUB : IR_HX_ADD, a->a, ir_hx_const(arena, sum < 0 ? -sum : sum));
+}
+
 const ir_hx *ir_hx_bin(pkc_arena *arena, ir_hx_op op, const ir_hx *a, const ir_hx *b)
 {
     int64_t x = 0, y = 0, v = 0;
+    const ir_hx *folded;
     bool ca = ir_hx_is_const(a, &x), cb = ir_hx_is_const(b, &y);
     if (ca && cb && (fold_arith(op, x, y, &v) || fold_logic(op, x, y, &v)))
         return ir_hx_const(arena, v);
@@ -94,6 +108,8 @@ const ir_hx *ir_hx_bin(pkc_arena *arena, ir_hx_op op, const ir_hx *a, const ir_h
         return a;
     if (cb && y == 1 && op == IR_HX_MOD)
         return ir_hx_const(arena, 0);
+    if (cb && (folded = fold_addends(arena, op, a, y)))
+        return folded;
     if (ca && ((x == 0 && op == IR_HX_ADD) || (x == 1 && op == IR_HX_MUL)))
         return b;
     return make(arena, (ir_hx){.op = op, .a = a, .b = b});

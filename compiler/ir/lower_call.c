@@ -44,10 +44,8 @@ static ir_value *copy_view(lower *l, const meaning *view, const meaning *tile)
 static meaning lower_LOAD_ASYNC(lower *l, const call *c)
 {
     meaning tile = c->arg[0], view = c->arg[1];
-    if (view.peer == IR_PEER_ALL) {
-        pkc_diag_error(l->s, PKC_DIAG_STORE_TO_ALL, view.span, c->name);
+    if (lower_refuses_all(l, &view, c->name))
         return lower_poison();
-    }
     if (tile.pipe != l->putting) {
         pkc_diag_error(l->s, PKC_DIAG_FOREIGN_TILE, tile.span, c->name);
         return lower_poison();
@@ -105,10 +103,8 @@ static meaning lower_LOAD(lower *l, const call *c)
 {
     meaning m = c->arg[0];
     ir_value *from = m.kind == MEAN_TILE ? m.v : NULL;
-    if (m.kind == MEAN_VIEW && m.peer == IR_PEER_ALL) {
-        pkc_diag_error(l->s, PKC_DIAG_STORE_TO_ALL, m.span, c->name);
+    if (lower_refuses_all(l, &m, c->name))
         return lower_poison();
-    }
     if (!from)
         from = lower_view(l, &m, 0, 0);
     if (!from)
@@ -151,10 +147,8 @@ static ir_value *store_view(lower *l, const meaning *to, const ir_type *t)
 static meaning lower_STORE(lower *l, const call *c)
 {
     meaning to = c->arg[0], x = c->arg[1];
-    if (to.kind == MEAN_VIEW && to.peer == IR_PEER_ALL) {
-        pkc_diag_error(l->s, PKC_DIAG_STORE_TO_ALL, to.span, c->name);
+    if (lower_refuses_all(l, &to, c->name))
         return lower_poison();
-    }
     ir_value *dst = to.kind == MEAN_TILE ? to.v : store_view(l, &to, x.v->type);
     ir_value *v = dst ? converted(l, x.span, x, dst->type) : NULL;
     if (v)
@@ -295,7 +289,8 @@ static meaning lower_MMA(lower *l, const call *c)
 static bool want_all(lower *l, const call *c, const meaning *m)
 {
     if (m->peer != IR_PEER_ALL)
-        pkc_diag_error(l->s, PKC_DIAG_ALL_NEEDED, m->span, c->name);
+        pkc_diag_help(pkc_diag_error(l->s, PKC_DIAG_ALL_NEEDED, m->span, c->name),
+                      "name every rank's copy of a peer tensor: P@all[..]");
     return m->peer == IR_PEER_ALL;
 }
 
@@ -344,6 +339,12 @@ static meaning signalling(lower *l, const call *c, ir_op_kind kind, ir_peer forc
     ir_value *sig = lower_signal(l, &m, forced);
     if (!sig)
         return lower_poison();
+    if (forced == IR_PEER_ALL && m.peer != IR_PEER_OWN) {
+        pkc_diag *d = pkc_diag_error(l->s, PKC_DIAG_WRONG_KIND, m.span, "S[..] without @",
+                                     "a signal of one rank or of all");
+        pkc_diag_help(d, "signal_all adds to the counter of every rank; signal(S@r[..], n) adds to one");
+        return lower_poison();
+    }
     if (kind == IR_WAIT && m.peer != IR_PEER_OWN) {
         pkc_diag *d =
             pkc_diag_error(l->s, PKC_DIAG_WRONG_KIND, m.span, "a signal of this rank", "one of another rank");

@@ -112,6 +112,8 @@ meaning lower_index_expr(lower *l, const pkc_expr *e);
 /// The `view` op for a tile of [rows, cols] (0: whatever the view's own sizes say). NULL after an error.
 ir_value *lower_view(lower *l, const meaning *m, int32_t rows, int32_t cols);
 /// The element that a view without sizes means. Poison after an error.
+/// True after an error: the view is of all ranks at once, and `what` takes one copy.
+bool lower_refuses_all(lower *l, const meaning *m, const char *what);
 meaning lower_element(lower *l, const meaning *m);
 /// The `sig` op of a signal view. NULL after an error.
 ir_value *lower_signal(lower *l, const meaning *m, ir_peer forced);

@@ -233,6 +233,16 @@ ir_value *lower_view(lower *l, const meaning *m, int32_t rows, int32_t cols)
     return &build_access(l, IR_VIEW, m, &f, type)->out[0];
 }
 
+bool lower_refuses_all(lower *l, const meaning *m, const char *what)
+{
+    if (m->kind != MEAN_VIEW || m->peer != IR_PEER_ALL)
+        return false;
+    pkc_diag *d = pkc_diag_error(l->s, PKC_DIAG_NOT_OF_ALL, m->span, what);
+    pkc_diag_help(d, "name a rank: %s@r[..]; store_async writes a shared tile to @all, reduce sums over all",
+                  m->param->name);
+    return true;
+}
+
 meaning lower_element(lower *l, const meaning *m)
 {
     footprint f = {.row_axis = -1, .col_axis = -1};
@@ -245,10 +255,8 @@ meaning lower_element(lower *l, const meaning *m)
         pkc_diag_help(d, "load(..) gives the register value of a view");
         return lower_poison();
     }
-    if (m->peer == IR_PEER_ALL) {
-        pkc_diag_error(l->s, PKC_DIAG_STORE_TO_ALL, m->span, "an element");
+    if (lower_refuses_all(l, m, "an element"))
         return lower_poison();
-    }
     f.rows = f.cols = 1;
     const ir_type *type = ir_type_view(l->k, m->param->elem, 1, 1, true);
     ir_value *view = &build_access(l, IR_VIEW, m, &f, type)->out[0];

@@ -22,8 +22,8 @@ typedef struct resolver {
     const pkc_stmt *role; // the role block being walked
     pkc_varsets frames;   // by level: the set of what is assigned there
     PKC_VEC(pkc_unknown_slot) unknown;
-    uint32_t symbols;     // made so far
-    bool in_dims;         // in the dimensions of a kernel's parameters
+    uint32_t symbols; // made so far
+    bool in_dims;     // in the dimensions of a kernel's parameters
 } resolver;
 
 // ---- names (resolve.c)
