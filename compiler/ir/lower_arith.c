@@ -369,7 +369,8 @@ meaning lower_unary(lower *l, pkc_span span, unsigned sub, meaning x)
     const char *name = ir_sub_text(IR_UN, sub);
     if (!allowed(l, span, name, &x, (class == 'b') == (sub == IR_UN_NOT),
                  sub == IR_UN_NOT ? "a truth value" : "a number") ||
-        !allowed(l, span, name, &x, !real || class == 'f', "f32"))
+        !allowed(l, span, name, &x,
+                 !real || (class == 'f' && (sub == IR_UN_SQRT || x.v->type->elem != PKC_E_F64)), "f32"))
         return lower_poison();
     meaning r = lower_value(ir_build_un(&l->b, sub, x.v));
     r.literal = x.literal;

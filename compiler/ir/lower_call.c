@@ -180,8 +180,9 @@ static bool check_product(lower *l, const call *c, const meaning *acc, const mea
     shape_of(a->v->type, &m, &k);
     shape_of(b->v->type, &k2, &n);
     if (!product_types(a->v->type->elem, b->v->type->elem, t->elem)) {
-        pkc_diag_error(l->s, PKC_DIAG_MMA_TYPES, c->e->span, pkc_elem_name(a->v->type->elem),
-                       pkc_elem_name(b->v->type->elem), pkc_elem_name(t->elem));
+        pkc_diag *d = pkc_diag_error(l->s, PKC_DIAG_MMA_TYPES, c->e->span, pkc_elem_name(a->v->type->elem),
+                                     pkc_elem_name(b->v->type->elem), pkc_elem_name(t->elem));
+        pkc_diag_help(d, "two bf16, two f16, or e4m3 and e5m2 in any order give f32; two i8 give i32");
         return false;
     }
     if (t->kind == IR_T_REG && t->rows == m && t->cols == n && k == k2)
