@@ -36,11 +36,11 @@ static void need_op(dce *d, ir_op *op)
     }
 }
 
-/// Reads are no effect, and what a reduction or a change of distribution does in scratch memory only serves
-/// its result.
+/// Reads are no effect, and what a reduction, a change of distribution or a product does in scratch memory or
+/// on the matrix unit only serves its result.
 static bool has_effect(const ir_op *op)
 {
-    bool scratch = op->kind == IR_CRED || op->kind == IR_REDIST;
+    bool scratch = op->kind == IR_CRED || op->kind == IR_REDIST || op->kind == IR_MMA;
     return (ir_op_effects(op->kind) & ~(unsigned)IR_RD_GLOB & ~(unsigned)IR_RD_SH) != 0 && op->n_reg == 0 &&
            !scratch;
 }

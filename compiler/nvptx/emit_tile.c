@@ -134,7 +134,8 @@ static LLVMValueRef scratch_at(nv_emit *e, LLVMValueRef index)
     return nv_shared(e, nv_addi(e, nv_muli(e, index, 4), e->role->scratch));
 }
 
-// Every warp leaves its columns' results in shared memory, all warps then combine all rows of that table.
+// Every warp, one without rows too, leaves its columns' results in shared memory, all warps then combine all
+// rows of that table.
 static void across_warps(nv_emit *e, const ir_op *op, const nv_geo *g, nv_val v)
 {
     pkc_elem elem = ir_in(op, 0)->type->elem;
@@ -143,8 +144,7 @@ static void across_warps(nv_emit *e, const ir_op *op, const nv_geo *g, nv_val v)
     LLVMValueRef owner = nv_cmp(e, LLVMIntULT, e->lane, nv_i32(e, lanes_of(g)));
     for (int c = 0; c < v.n; c++) {
         nv_place at = nv_geo_place(e, g, 0, c);
-        LLVMValueRef in =
-            nv_both(e, owner, nv_both(e, at.in, nv_cmp(e, LLVMIntSLT, at.col, nv_i32(e, g->cols))));
+        LLVMValueRef in = nv_and(e, owner, nv_cmp(e, LLVMIntSLT, at.col, nv_i32(e, g->cols)));
         nv_store_vec(e, scratch_at(e, nv_add(e, mine, at.col)), elem, 1, in, &v.v[c]);
     }
     nv_sync_role(e);
