@@ -44,11 +44,31 @@ static void drop(pendings *p, size_t i)
     p->data[i] = p->data[--p->len];
 }
 
-static void replace_but(ir_value *v, ir_value *by, const ir_op *keep)
+/// Whether `op`, or what holds it, stands before `at` in at's region: a branch before it may have passed an
+/// accumulator on that is still in flight.
+static bool stands_before(const ir_op *op, const ir_op *at)
+{
+    while (op != NULL && op->parent != at->parent)
+        op = op->parent->owner;
+    for (const ir_op *o = at->prev; op != NULL && o != NULL; o = o->prev)
+        if (o == op)
+            return true;
+    return false;
+}
+
+static bool used_from(const ir_value *v, const ir_op *at)
+{
+    for (const ir_use *u = v->uses; u != NULL; u = u->next)
+        if (!stands_before(u->user, at))
+            return true;
+    return false;
+}
+
+static void replace_after(ir_value *v, ir_value *by, const ir_op *wait)
 {
     for (ir_use *u = v->uses, *next; u != NULL; u = next) {
         next = u->next;
-        if (u->user != keep)
+        if (u->user != wait && !stands_before(u->user, wait))
             ir_set_in(u->user, u->index, by);
     }
 }
@@ -58,12 +78,19 @@ static void replace_but(ir_value *v, ir_value *by, const ir_op *keep)
 static void wait_before(ir_flight *f, ir_op *op, pendings *p, int age)
 {
     PKC_VEC(ir_value *) done = {0};
-    for (size_t i = 0; i < p->len; i++)
-        if (p->data[i].age >= age && !p->data[i].outer)
+    for (size_t i = 0; i < p->len;) {
+        bool waited = p->data[i].age >= age && !p->data[i].outer;
+        if (waited && !used_from(p->data[i].acc, op)) {
+            drop(p, i);
+            continue;
+        }
+        if (waited)
             pkc_vec_push(f->k->arena, &done, p->data[i].acc);
+        i++;
+    }
     ir_op *wait = ir_flight_mma_wait(f->k, op, op->pos, age, (int)done.len, done.data);
     for (size_t i = 0; i < done.len; i++) {
-        replace_but(done.data[i], &wait->out[i], wait);
+        replace_after(done.data[i], &wait->out[i], wait);
         drop(p, (size_t)find(p, done.data[i]));
     }
 }
