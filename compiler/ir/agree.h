@@ -22,7 +22,7 @@ void ir_agree_pair(ir_norms *t, const ir_pipe *p, const ir_agent *putter, const 
 void ir_check_fills(ir_kernel *k);
 
 /// Reports waits that nothing ends, signals that nobody waits for, and indices of signals and ranks that lie
-/// outside at every size (check_signals.c).
+/// outside; where that depends on the sizes of a launch, the host checks it (check_signals.c).
 void ir_check_signals(ir_norms *t);
 
 /// Plays the agents of one group against each other with the slots that the pipes have (game.c). False: they

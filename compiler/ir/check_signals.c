@@ -1,217 +1,244 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be known of signals and ranks before a launch: waits that nothing ends, signals that nobody waits
-// for, and indices of signals and ranks that lie outside. Only what no size and no condition can excuse is an
-// error; where nothing is known nothing is said, and the simulator sees what happens.
+// Counters and ranks: waits that nothing ends, signals that nobody waits for, counters beyond the end of
+// their array, ranks that are none. What can be known is an error here; what depends on the sizes of a launch
+// becomes a requirement that the host checks.
 #include "ir/agree.h"
+#include "ir/extent.h"
 
 typedef struct checker {
-    ir_norms *t;
     ir_kernel *k;
-    const ir_op **waits, **signals; // by parameter: the first of each
+    ir_norms *t;
+    PKC_VEC(const ir_op *) signals, waits;
 } checker;
 
-// ---- who signals, who waits
-// ----------------------------------------------------------------------------------
-
-static bool note_use(ir_op *op, void *user)
+static const ir_op *counter_of(const ir_op *op)
 {
-    checker *c = user;
-    if (op->kind != IR_SIGNAL && op->kind != IR_WAIT)
-        return true;
-    const ir_op **first = op->kind == IR_WAIT ? c->waits : c->signals;
-    int param = ir_in(op, 0)->def->attr.param->index;
-    first[param] = first[param] ? first[param] : op;
+    return ir_in(op, 0)->def;
+}
+
+static int first_index(const ir_op *op)
+{
+    return op->attr.peer == IR_PEER_RANK ? 1 : 0;
+}
+
+/// Where to point: at the operand where it was written there, otherwise at the whole.
+static pkc_span place_of(const ir_op *op, int operand)
+{
+    const ir_op *def = ir_in(op, operand)->def;
+    bool inside = def && def->pos.file == op->pos.file && def->pos.begin >= op->pos.begin &&
+                  def->pos.end <= op->pos.end;
+    return inside ? def->pos : op->pos;
+}
+
+static const char *words(checker *c, ir_norm a)
+{
+    pkc_buf out = {0};
+    ir_norm_words(a, &out);
+    const char *kept = pkc_arena_printf(c->k->arena, "%s", pkc_buf_cstr(&out));
+    pkc_buf_free(&out);
+    return kept;
+}
+
+// ---- who signals and who waits -------------------------------------------------------------------------
+
+/// The two may mean one counter: no axis has two different constants.
+static bool may_meet(checker *c, const ir_op *a, const ir_op *b)
+{
+    int64_t x, y;
+    if (a->attr.param != b->attr.param)
+        return false;
+    for (int i = 0; i < a->attr.param->n_dims; i++)
+        if (ir_norm_is_const(ir_norm_of(c->t, ir_in(a, first_index(a) + i)), &x) &&
+            ir_norm_is_const(ir_norm_of(c->t, ir_in(b, first_index(b) + i)), &y) && x != y)
+            return false;
     return true;
 }
 
-static void check_partners(const checker *c)
+/// A wait for 0 is met as it stands.
+static bool waits_for_nothing(checker *c, const ir_op *wait)
 {
-    for (int i = 0; i < c->k->n_params; i++) {
-        const ir_param *p = &c->k->params[i];
-        if (c->waits[i] && !c->signals[i]) {
-            pkc_diag *d = pkc_diag_error(c->k->session, PKC_DIAG_NO_SIGNALLER, c->waits[i]->pos, p->name);
-            pkc_diag_note(d, p->pos, "'%s' is declared here", p->name);
-            pkc_diag_help(d, "signal(%s@r[..], n) adds to a counter of rank r, signal_all(%s[..], n) to all",
-                          p->name, p->name);
-        } else if (c->signals[i] && !c->waits[i]) {
-            pkc_diag *d = pkc_diag_warning(c->k->session, PKC_DIAG_NOBODY_WAITS, c->signals[i]->pos, p->name);
-            pkc_diag_note(d, p->pos, "'%s' is declared here", p->name);
-        }
+    int64_t n;
+    return ir_norm_is_const(ir_norm_of(c->t, ir_in(wait, 1)), &n) && n <= 0;
+}
+
+static void check_wait(checker *c, const ir_op *wait)
+{
+    const ir_op *counter = counter_of(wait), *other = NULL;
+    for (size_t i = 0; i < c->signals.len; i++) {
+        const ir_op *signal = counter_of(c->signals.data[i]);
+        if (may_meet(c, counter, signal))
+            return;
+        if (signal->attr.param == counter->attr.param && !other)
+            other = c->signals.data[i];
     }
-}
-
-// ---- how far an index reaches
-// ------------------------------------------------------------------------------
-
-enum { MAX_NEST = 64 };
-
-static const ir_hx *reach(const checker *c, const ir_value *v, int nest);
-
-static const ir_hx *less_one(const checker *c, const ir_hx *a)
-{
-    pkc_arena *arena = c->k->arena;
-    return a ? ir_hx_bin(arena, IR_HX_SUB, a, ir_hx_const(arena, 1)) : NULL;
-}
-
-static bool constant(const ir_value *v, int64_t *value)
-{
-    *value = v->def && v->def->kind == IR_CONST ? v->def->attr.i : 0;
-    return v->def && v->def->kind == IR_CONST;
-}
-
-/// Sums, and products and quotients by constants that keep the order.
-static const ir_hx *reach_bin(const checker *c, const ir_op *op, int nest)
-{
-    pkc_arena *arena = c->k->arena;
-    int64_t by;
-    bool by_constant = constant(ir_in(op, 1), &by);
-    const ir_hx *a = reach(c, ir_in(op, 0), nest), *b = ir_hx_const(arena, by);
-    switch ((int)op->sub) {
-    case IR_BIN_ADD:
-        b = reach(c, ir_in(op, 1), nest);
-        return a && b ? ir_hx_bin(arena, IR_HX_ADD, a, b) : NULL;
-    case IR_BIN_SUB:
-        return a && by_constant ? ir_hx_bin(arena, IR_HX_SUB, a, b) : NULL;
-    case IR_BIN_MUL:
-        return a && by_constant && by > 0 ? ir_hx_bin(arena, IR_HX_MUL, a, b) : NULL;
-    case IR_BIN_DIV:
-        return a && by_constant && by > 0 ? ir_hx_bin(arena, IR_HX_DIV, a, b) : NULL;
-    }
-    return NULL;
-}
-
-/// The largest value that an index takes, for any worker and rank and in every loop around it, as a host
-/// expression; NULL where it is not known or may never be taken.
-static const ir_hx *reach(const checker *c, const ir_value *v, int nest)
-{
-    pkc_arena *arena = c->k->arena;
-    const ir_hx *host = ir_host_of(c->t, v);
-    if (host || nest == 0)
-        return host;
-    if (!v->def) { // a region's argument: the first of a loop's is its variable
-        const ir_op *loop = v->owner ? v->owner->owner : NULL;
-        int64_t step;
-        bool counts =
-            loop && loop->kind == IR_FOR && v->index == 0 && constant(ir_in(loop, 2), &step) && step == 1;
-        return counts ? less_one(c, reach(c, ir_in(loop, 1), nest - 1)) : NULL;
-    }
-    if (v->def->kind == IR_READ && v->def->sub == IR_READ_RANK)
-        return less_one(c, ir_hx_leaf(arena, IR_HX_RANKS));
-    return v->def->kind == IR_BIN ? reach_bin(c, v->def, nest - 1) : NULL;
-}
-
-/// Whether the index is the count or beyond it, by the same number at every size that is tried. One that
-/// varies may be right for the sizes that the kernel is meant for.
-static bool beyond(const ir_hx *index, const ir_hx *count)
-{
-    int64_t by = 0;
-    for (uint32_t seed = 0; seed < IR_HX_SAMPLES; seed++) {
-        int64_t i, n;
-        if (!ir_hx_sample(index, seed, &i) || !ir_hx_sample(count, seed, &n) || (seed > 0 && i - n != by))
-            return false;
-        by = i - n;
-    }
-    return by >= 0;
-}
-
-/// In a branch an index may be kept inside by the condition.
-static bool in_branch(const ir_op *op)
-{
-    for (const ir_op *around = op->parent->owner; around; around = around->parent->owner)
-        if (around->kind == IR_IF)
-            return true;
-    return false;
-}
-
-static void check_index(const checker *c, const ir_op *op, int axis)
-{
-    const ir_param *p = op->attr.param;
-    const ir_hx *index = reach(c, ir_in(op, axis + (op->attr.peer == IR_PEER_RANK)), MAX_NEST);
-    if (!index || !beyond(index, p->dims[axis]))
+    if (waits_for_nothing(c, wait))
         return;
-    pkc_buf at = {0}, count = {0};
-    ir_hx_print_text(index, &at);
-    ir_hx_print_text(p->dims[axis], &count);
-    pkc_diag *d = pkc_diag_error(c->k->session, PKC_DIAG_SIGNAL_RANGE, op->pos, axis, p->name,
-                                 pkc_buf_cstr(&at), pkc_buf_cstr(&count));
-    pkc_diag_note(d, p->pos, "'%s' is declared here", p->name);
-    pkc_buf_free(&at);
-    pkc_buf_free(&count);
+    pkc_diag *d = pkc_diag_error(c->k->session, PKC_DIAG_NO_SIGNALLER, wait->pos, counter->attr.param->name);
+    if (other)
+        pkc_diag_note(d, other->pos, "this signals another counter of '%s'", counter->attr.param->name);
+    pkc_diag_note(d, counter->attr.param->pos, "'%s' is declared here", counter->attr.param->name);
+    pkc_diag_help(d, "signal(%s@r[..], n) adds to a counter of rank r, signal_all(%s[..], n) to all",
+                  counter->attr.param->name, counter->attr.param->name);
 }
 
-static void report_rank(const checker *c, const ir_op *op, const char *what)
+/// Data that is announced and that nobody waits for is read too early, or the signal is left over.
+static void check_signal(checker *c, const ir_op *signal)
 {
-    pkc_diag *d = pkc_diag_error(c->k->session, PKC_DIAG_RANK_RANGE, op->pos, what);
+    const ir_param *p = counter_of(signal)->attr.param;
+    for (size_t i = 0; i < c->waits.len; i++)
+        if (counter_of(c->waits.data[i])->attr.param == p)
+            return;
+    for (size_t i = 0; c->signals.data[i] != signal; i++) // one warning an array
+        if (counter_of(c->signals.data[i])->attr.param == p)
+            return;
+    pkc_diag *d = pkc_diag_warning(c->k->session, PKC_DIAG_NOBODY_WAITS, signal->pos, p->name);
+    pkc_diag_note(d, p->pos, "'%s' is declared here", p->name);
+    pkc_diag_help(d, "whoever uses what it announces waits first: wait(%s[..], n)", p->name);
+}
+
+// ---- bounds --------------------------------------------------------------------------------------------
+
+/// An index of a counter, or a rank, with what it may be and where it stands.
+typedef struct bound {
+    const ir_op *op;
+    int operand, axis; // axis -1: a rank
+    ir_stand stand;
+    ir_norm index, count; // 0 .. count - 1
+} bound;
+
+static void report_bound(checker *c, const bound *b, ir_norm reached, bool below)
+{
+    const ir_param *p = b->op->attr.param;
+    pkc_span at = place_of(b->op, b->operand);
+    if (b->axis >= 0) {
+        pkc_diag *d = pkc_diag_error(c->k->session, PKC_DIAG_SIGNAL_RANGE, at, b->axis, p->name,
+                                     words(c, reached), words(c, b->count));
+        pkc_diag_note(d, p->pos, "'%s' is declared here", p->name);
+        return;
+    }
+    const char *what =
+        below ? "goes below 0" : pkc_arena_printf(c->k->arena, "reaches %s", words(c, reached));
+    pkc_diag *d = pkc_diag_error(c->k->session, PKC_DIAG_RANK_RANGE, at, what);
     pkc_diag_help(d, "go round with the remainder: (rank + 1) %% ranks, (rank + ranks - 1) %% ranks");
 }
 
-/// rank - n: rank 0 has none before it.
-static bool before_first(const ir_value *rank)
+/// The remainder of something below zero is below zero: `(rank - 1) % ranks` on rank 0.
+static bool remainder_below(checker *c, const bound *b)
 {
+    ir_norm a = b->index, low;
+    const ir_atom *atom =
+        a.n == 1 && a.terms[0].n == 1 && a.terms[0].factor == 1 ? a.terms[0].atoms[0] : NULL;
+    const ir_op *op = atom && atom->value ? atom->value->def : NULL;
+    if (!op || op->kind != IR_BIN || op->sub != IR_BIN_MOD || !b->stand.always)
+        return false;
+    if (!ir_norm_equal(atom->args[1], b->count) || !ir_extent(c->t, &b->stand, atom->args[0], false, &low))
+        return false;
     int64_t n;
-    const ir_op *op = rank->def;
-    if (constant(rank, &n))
-        return n < 0;
-    return op && op->kind == IR_BIN && op->sub == IR_BIN_SUB && ir_in(op, 0)->def &&
-           ir_in(op, 0)->def->kind == IR_READ && ir_in(op, 0)->def->sub == IR_READ_RANK &&
-           constant(ir_in(op, 1), &n) && n > 0;
+    if (!ir_norm_is_const(low, &n) || n != -1)
+        return false;
+    report_bound(c, b, low, true);
+    return true;
 }
 
-/// A rank that is named by its number must be there.
-static void require_ranks(const checker *c, const ir_op *op, int64_t rank)
+static ir_norm minus(checker *c, ir_norm a, ir_norm b)
 {
-    ir_kernel *k = c->k;
-    const ir_hx *there =
-        ir_hx_bin(k->arena, IR_HX_LT, ir_hx_const(k->arena, rank), ir_hx_leaf(k->arena, IR_HX_RANKS));
-    ir_require **at = &k->requires;
+    return ir_norm_add(c->t, a, b, -1);
+}
+
+static const char *requirement(checker *c, const bound *b, ir_norm high)
+{
+    pkc_arena *a = c->k->arena;
+    if (b->axis < 0)
+        return pkc_arena_printf(a, "the kernel uses rank %s", words(c, high));
+    return pkc_arena_printf(a, "index %d of %s reaches %s, and there are %s", b->axis,
+                            b->op->attr.param->name, words(c, high), words(c, b->count));
+}
+
+/// A requirement that the largest index is below the count, unless a loop around it is empty.
+static void require_bound(checker *c, const bound *b, ir_norm high)
+{
+    pkc_arena *a = c->k->arena;
+    bool known;
+    const ir_hx *most = ir_host_of_norm(c->t, high), *count = ir_host_of_norm(c->t, b->count);
+    const ir_hx *empty = ir_stand_empty(c->t, &b->stand, &known);
+    if (!most || !count || !known)
+        return;
+    const ir_hx *fits = ir_hx_bin(a, IR_HX_LT, most, count);
+    fits = empty ? ir_hx_bin(a, IR_HX_OR, empty, fits) : fits;
+    ir_require **at = &c->k->requires;
     for (; *at; at = &(*at)->next)
-        if (ir_hx_equal((*at)->expr, there))
+        if (ir_hx_equal((*at)->expr, fits))
             return;
-    *at = PKC_NEW(k->arena, ir_require);
-    **at = (ir_require){there, pkc_arena_printf(k->arena, "the kernel uses rank %lld", (long long)rank),
-                        op->pos, NULL};
+    *at = PKC_NEW(a, ir_require);
+    **at = (ir_require){.expr = fits, .pos = place_of(b->op, b->operand)};
+    (*at)->why = requirement(c, b, high);
 }
 
-static void check_rank(const checker *c, const ir_op *op)
+static void check_bound(checker *c, const bound *b)
 {
-    const ir_value *rank = ir_in(op, 0);
-    const ir_hx *most = reach(c, rank, MAX_NEST);
-    int64_t n;
-    if (before_first(rank)) {
-        report_rank(c, op, "goes below 0");
-    } else if (constant(rank, &n) && n > 0) {
-        require_ranks(c, op, n);
-    } else if (most && beyond(most, ir_hx_leaf(c->k->arena, IR_HX_RANKS))) {
-        pkc_buf text = {0};
-        ir_hx_print_text(most, &text);
-        report_rank(c, op, pkc_arena_printf(c->k->arena, "reaches %s", pkc_buf_cstr(&text)));
-        pkc_buf_free(&text);
+    ir_norm low, high;
+    bool lower = ir_extent(c->t, &b->stand, b->index, false, &low);
+    bool upper = ir_extent(c->t, &b->stand, b->index, true, &high);
+    ir_norm minus_one = ir_norm_const(c->t, -1);
+    if (remainder_below(c, b))
+        return;
+    // Where it stands under a condition, only what lies outside whatever the condition lets through.
+    ir_norm *least = b->stand.always ? &high : &low, *most = b->stand.always ? &low : &high;
+    if ((b->stand.always ? upper : lower) && ir_norm_least(minus(c, *least, b->count)) >= 0)
+        report_bound(c, b, *least, false);
+    else if ((b->stand.always ? lower : upper) && ir_norm_least(minus(c, minus_one, *most)) >= 0)
+        report_bound(c, b, *most, true);
+    else if (upper && b->stand.always &&
+             ir_norm_least(minus(c, minus(c, b->count, high), ir_norm_const(c->t, 1))) < 0)
+        require_bound(c, b, high);
+}
+
+static void check_indices(checker *c, const ir_op *op)
+{
+    const ir_param *p = op->attr.param;
+    bound b = {.op = op, .stand = ir_stand_of(c->t, op)};
+    for (int i = 0; i < p->n_dims; i++) {
+        if (!ir_norm_of_host(c->t, p->dims[i], &b.count))
+            continue;
+        b.operand = first_index(op) + i;
+        b.index = ir_norm_of(c->t, ir_in(op, b.operand));
+        b.axis = i;
+        check_bound(c, &b);
     }
 }
 
-static bool check_op(ir_op *op, void *user)
+static void check_rank(checker *c, const ir_op *op)
 {
-    const checker *c = user;
-    if ((op->kind != IR_SIG && op->kind != IR_VIEW) || in_branch(op))
-        return true;
-    if (op->attr.peer == IR_PEER_RANK)
+    bound b = {.op = op, .stand = ir_stand_of(c->t, op), .axis = -1};
+    b.index = ir_norm_of(c->t, ir_in(op, 0));
+    if (ir_norm_of_host(c->t, ir_hx_leaf(c->k->arena, IR_HX_RANKS), &b.count))
+        check_bound(c, &b);
+}
+
+// ---- all bodies ----------------------------------------------------------------------------------------
+
+static bool visit(ir_op *op, void *user)
+{
+    checker *c = user;
+    if (op->kind == IR_SIGNAL)
+        pkc_vec_push(c->k->arena, &c->signals, op);
+    if (op->kind == IR_WAIT)
+        pkc_vec_push(c->k->arena, &c->waits, op);
+    if (op->kind == IR_SIG)
+        check_indices(c, op);
+    if ((op->kind == IR_SIG || op->kind == IR_VIEW) && op->attr.peer == IR_PEER_RANK)
         check_rank(c, op);
-    for (int axis = 0; op->kind == IR_SIG && axis < op->attr.param->n_dims; axis++)
-        check_index(c, op, axis);
     return true;
 }
 
 void ir_check_signals(ir_norms *t)
 {
-    ir_kernel *k = t->k;
-    size_t n = (size_t)k->n_params + 1;
-    checker c = {.t = t, .k = k};
-    c.waits = PKC_NEW_ARRAY(k->arena, const ir_op *, n);
-    c.signals = PKC_NEW_ARRAY(k->arena, const ir_op *, n);
-    for (ir_group *g = k->groups; g; g = g->next)
-        for (ir_role *r = g->roles; r; r = r->next) {
-            ir_walk(r->body, note_use, NULL, &c);
-            ir_walk(r->body, check_op, NULL, &c);
-        }
-    check_partners(&c);
+    checker c = {.k = t->k, .t = t};
+    for (ir_group *g = c.k->groups; g; g = g->next)
+        for (ir_role *r = g->roles; r; r = r->next)
+            ir_walk(r->body, visit, NULL, &c);
+    for (size_t i = 0; i < c.waits.len; i++)
+        check_wait(&c, c.waits.data[i]);
+    for (size_t i = 0; i < c.signals.len; i++)
+        check_signal(&c, c.signals.data[i]);
 }

@@ -353,6 +353,11 @@ static meaning signalling(lower *l, const call *c, ir_op_kind kind, ir_peer forc
                       "a rank waits for its own counters; the other rank signals them: signal(S@r[..], n)");
         return lower_poison();
     }
+    int64_t amount;
+    if (kind == IR_SIGNAL && ir_const_int(n, &amount) && amount < 0) {
+        pkc_diag_error(l->s, PKC_DIAG_SIGNAL_AMOUNT, c->arg[1].span, (long long)amount);
+        return lower_poison();
+    }
     ir_build(&l->b, kind, 0, 2, (ir_value *[]){sig, n}, 0, NULL, 0);
     return nothing();
 }

@@ -176,6 +176,8 @@ static ir_value *coordinate(lower *l, const meaning *m, const footprint *f, int 
     if (x->kind == PKC_INDEX_FROM || x->kind == PKC_INDEX_RANGE || x->kind == PKC_INDEX_ALL)
         return x->at;
     int64_t size = axis == f->row_axis ? f->rows : axis == f->col_axis ? f->cols : 1;
+    if (size == 1)
+        return x->at;
     return ir_build_bin(&l->b, IR_BIN_MUL, x->at, ir_build_int(&l->b, PKC_E_I32, size));
 }
 
