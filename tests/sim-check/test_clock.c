@@ -53,7 +53,7 @@ static void test_against_table(void **state)
         uint32_t a = (uint32_t)next_random(&random) % CLOCKS, b = (uint32_t)next_random(&random) % CLOCKS;
         uint32_t l = (uint32_t)next_random(&random) % LAUNCHES, w = (uint32_t)next_random(&random) % WARPS;
         if (step % 3 == 0) {
-            struct pksim_clock *sum = pksim_clock_join(clocks[a], clocks[b], 0, &failed);
+            struct pksim_clock *sum = pksim_clock_join(clocks[a], clocks[b], 0, 0, &failed);
             pksim_clock_release(clocks[a]);
             clocks[a] = sum;
             join_model(&models[a], &models[b]);
@@ -80,11 +80,17 @@ static void test_horizon(void **state)
     (void)state;
     bool failed = false, whole;
     struct pksim_clock *a = pksim_clock_whole(NULL, 1, &failed), *b = pksim_clock_whole(NULL, 2, &failed);
-    struct pksim_clock *sum = pksim_clock_join(a, b, 2, &failed);
+    struct pksim_clock *sum = pksim_clock_join(a, b, 2, 0, &failed);
     pksim_clock_find(sum, 1, 0, &whole);
     assert_false(whole);
     pksim_clock_find(sum, 2, 0, &whole);
     assert_true(whole);
+    pksim_clock_release(sum);
+    sum = pksim_clock_join(a, b, 0, 2, &failed);
+    pksim_clock_find(sum, 1, 0, &whole);
+    assert_true(whole);
+    pksim_clock_find(sum, 2, 0, &whole);
+    assert_false(whole);
     pksim_clock_release(a);
     pksim_clock_release(b);
     pksim_clock_release(sum);

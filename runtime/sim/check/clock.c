@@ -263,25 +263,27 @@ static bool same_parts(const struct pksim_clock *a, const struct pksim_clock *b)
 }
 
 struct pksim_clock *pksim_clock_join(struct pksim_clock *a, struct pksim_clock *b, uint64_t horizon,
-                                     bool *failed)
+                                     uint64_t without, bool *failed)
 {
+    uint32_t a_count = a ? a->count : 0, b_count = b ? b->count : 0;
     if (!b || a == b)
         return pksim_clock_retain(a);
-    if (!a)
+    if (!a && !without)
         return pksim_clock_retain(b);
-    struct pksim_clock *sum = new_clock(a->count + b->count, failed);
+    struct pksim_clock *sum = new_clock(a_count + b_count, failed);
     if (!sum)
         return pksim_clock_retain(a);
-    for (uint32_t i = 0, k = 0; i < a->count || k < b->count;) {
-        const struct part *x = i < a->count ? &a->parts[i] : NULL, *y = k < b->count ? &b->parts[k] : NULL;
+    for (uint32_t i = 0, k = 0; i < a_count || k < b_count;) {
+        const struct part *x = i < a_count ? &a->parts[i] : NULL, *y = k < b_count ? &b->parts[k] : NULL;
         bool take_x = x && (!y || x->launch <= y->launch), take_y = y && (!x || y->launch <= x->launch);
         i += take_x;
         k += take_y;
-        if ((take_x ? x : y)->launch < horizon)
+        uint64_t launch = (take_x ? x : y)->launch;
+        if (launch < horizon || launch == without)
             continue;
         sum->parts[sum->count++] = take_x && take_y ? join_parts(x, y, failed) : retain_part(take_x ? x : y);
     }
-    struct pksim_clock *same = same_parts(sum, a) ? a : same_parts(sum, b) ? b : NULL;
+    struct pksim_clock *same = a && same_parts(sum, a) ? a : same_parts(sum, b) ? b : NULL;
     if (!same)
         return sum;
     pksim_clock_release(sum);

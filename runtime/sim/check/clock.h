@@ -29,9 +29,10 @@ uint32_t pksim_clock_height(uint64_t warps);
 
 struct pksim_clock *pksim_clock_retain(struct pksim_clock *clock);
 void pksim_clock_release(struct pksim_clock *clock);
-// A new reference to the clock that knows what either knows. Launches below `horizon` are left out.
+// A new reference to the clock that knows what either knows. Launches below `horizon` are left out, and that
+// of number `without` (0: none).
 struct pksim_clock *pksim_clock_join(struct pksim_clock *a, struct pksim_clock *b, uint64_t horizon,
-                                     bool *failed);
+                                     uint64_t without, bool *failed);
 // The clock that knows *entry of a warp besides; takes over the reference.
 struct pksim_clock *pksim_clock_add(struct pksim_clock *clock, uint64_t launch, uint32_t height,
                                     uint32_t warp, const struct pksim_entry *entry, bool *failed);

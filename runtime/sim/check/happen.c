@@ -304,16 +304,28 @@ void pksim_check_cta_end(struct pksim_cta *cta)
     cta->cluster->check = NULL;
 }
 
+// What it knew of its own launch does not matter: who is behind the launch is behind all of it.
+static void end_with(struct pksim_check_launch *launch, const struct knowledge *known)
+{
+    struct pksim_check *check = launch->check;
+    for (uint32_t c = 0; c < CLOCKS; c++) {
+        struct pksim_clock *sum = pksim_clock_join(launch->end.clock[c], known->clock[c], check->horizon,
+                                                   launch->number, &check->failed);
+        pksim_clock_release(launch->end.clock[c]);
+        launch->end.clock[c] = sum;
+    }
+}
+
 void pksim_check_warp_end(struct pksim_warp *warp)
 {
     struct pksim_check_warp *w = warp->check;
     struct pksim_check *check = w->launch->check;
     if (check->failed)
         return;
-    pksim_knowledge_join(check, &w->launch->end, &w->view.now);
+    end_with(w->launch, &w->view.now);
     for (uint32_t lane = 0; lane < PKSIM_LANES; lane++)
         if (w->lanes[lane].view)
-            pksim_knowledge_join(check, &w->launch->end, &w->lanes[lane].view->now);
+            end_with(w->launch, &w->lanes[lane].view->now);
 }
 
 // ---- Barriers

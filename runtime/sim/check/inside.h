@@ -96,7 +96,7 @@ struct pksim_check_lane {
     uint32_t group;    // that is open
     struct {           // the last ordering read, to which polling comes back
         const unsigned char *at;
-        uint64_t version;
+        uint64_t version, before; // now, and when it was read last
         uint32_t tick, line;
     } poll;
     struct bulk *bulks;
@@ -138,7 +138,7 @@ struct pksim_check_cluster {
 // What was published at a word by those of one device, cluster or CTA, for those that the scope includes.
 struct publication {
     enum pksim_scope scope;
-    uint64_t who;
+    uint64_t who, version;
     struct knowledge known;
     struct publication *next;
 };
@@ -250,8 +250,13 @@ void pksim_word_read(struct pksim_warp *warp, uint32_t lane, const unsigned char
                      struct pksim_access_kind kind);
 void pksim_word_write(struct pksim_warp *warp, uint32_t lane, const unsigned char *at,
                       struct pksim_access_kind kind, bool rmw);
-// The lane has read the word with the same instruction already, and neither has done anything since.
-bool pksim_word_is_polled(struct pksim_warp *warp, uint32_t lane, const unsigned char *at);
+// How a lane comes to a word that it reads with an order.
+enum poll {
+    POLL_FIRST,
+    POLL_AGAIN, // with the same instruction, having done nothing since; something was published meanwhile
+    POLL_SAME   // nothing was
+};
+enum poll pksim_word_poll(struct pksim_warp *warp, uint32_t lane, const unsigned char *at);
 void pksim_words_gone(struct pksim_check *check, const unsigned char *host, uint64_t size);
 
 // ---- cells.c

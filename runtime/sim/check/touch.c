@@ -59,10 +59,12 @@ void pksim_check_access(struct pksim_warp *warp, uint32_t lane, const struct pks
     bool orders = rmw || kind.order != PKSIM_WEAK;
     if (!ref->shadow || is_off(warp))
         return;
-    if (orders && kind.access == PKSIM_READ && pksim_word_is_polled(warp, lane, ref->host))
-        return;
-    if (orders && (kind.access & PKSIM_READ))
+    enum poll poll =
+        orders && kind.access == PKSIM_READ ? pksim_word_poll(warp, lane, ref->host) : POLL_FIRST;
+    if (orders && (kind.access & PKSIM_READ) && poll != POLL_SAME)
         pksim_word_read(warp, lane, ref->host, kind);
+    if (poll != POLL_FIRST)
+        return;
     struct pksim_operation *o = pksim_operation_new(warp, 1u << lane,
                                                     orders && rmw               ? OPERATION_ATOMIC
                                                     : kind.access & PKSIM_WRITE ? OPERATION_STORE

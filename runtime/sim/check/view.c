@@ -13,7 +13,7 @@ void pksim_knowledge_join(struct pksim_check *check, struct knowledge *to, const
 {
     for (uint32_t c = 0; c < CLOCKS; c++) {
         struct pksim_clock *sum =
-            pksim_clock_join(to->clock[c], from->clock[c], check->horizon, &check->failed);
+            pksim_clock_join(to->clock[c], from->clock[c], check->horizon, 0, &check->failed);
         pksim_clock_release(to->clock[c]);
         to->clock[c] = sum;
     }

@@ -104,7 +104,7 @@ static void publish_at(struct pksim_warp *warp, struct word *word, enum pksim_sc
         word->publications = p;
     }
     pksim_knowledge_join(check, &p->known, known);
-    word->version = ++check->versions;
+    p->version = word->version = ++check->versions;
 }
 
 static bool releases(uint32_t order)
@@ -126,9 +126,13 @@ static enum pksim_scope scope_of(struct pksim_access_kind kind)
 static void publish_fenced(struct pksim_warp *warp, uint32_t lane, struct word *word, enum pksim_scope scope)
 {
     const struct view *view = pksim_lane_view(warp->check, lane);
-    for (uint32_t s = PKSIM_SCOPE_CTA; s <= (uint32_t)scope; s++)
-        if (view->released[s].clock[CLOCK_ORDER])
+    const struct pksim_clock *wider = NULL;
+    for (uint32_t s = scope; s >= PKSIM_SCOPE_CTA; s--) {
+        const struct pksim_clock *clock = view->released[s].clock[CLOCK_ORDER];
+        if (clock && clock != wider)
             publish_at(warp, word, (enum pksim_scope)s, &view->released[s]);
+        wider = clock;
+    }
 }
 
 static void publish_weakly(struct pksim_warp *warp, struct word *word, struct knowledge *known)
@@ -152,7 +156,8 @@ void pksim_word_write(struct pksim_warp *warp, uint32_t lane, const unsigned cha
     pksim_publish(warp, 1u << lane, &known);
     if (releases(kind.order))
         publish_at(warp, word, scope_of(kind), &known);
-    publish_weakly(warp, word, &known);
+    if (!releases(kind.order) || scope_of(kind) != PKSIM_SCOPE_SYS)
+        publish_weakly(warp, word, &known);
     pksim_knowledge_drop(&known);
 }
 
@@ -198,20 +203,22 @@ static void learn(struct pksim_warp *warp, uint32_t lane, const struct publicati
             pksim_knowledge_join(check, &view->pending[s], &p->known);
 }
 
-bool pksim_word_is_polled(struct pksim_warp *warp, uint32_t lane, const unsigned char *at)
+enum poll pksim_word_poll(struct pksim_warp *warp, uint32_t lane, const unsigned char *at)
 {
     struct pksim_check_warp *w = warp->check;
     struct pksim_check_lane *l = &w->lanes[lane];
     const struct word *word = find_word(w->launch->check, at);
     uint64_t version = word ? word->version : 0;
     uint32_t line = warp->code[warp->pc].line;
-    if (l->poll.at == at && l->poll.version == version && l->poll.tick == w->tick && l->poll.line == line)
-        return true;
+    bool again = l->poll.at == at && l->poll.tick == w->tick && l->poll.line == line;
+    if (again && l->poll.version == version)
+        return POLL_SAME;
+    l->poll.before = l->poll.at == at && l->poll.line == line ? l->poll.version : 0;
     l->poll.at = at;
     l->poll.version = version;
     l->poll.tick = w->tick;
     l->poll.line = line;
-    return false;
+    return again ? POLL_AGAIN : POLL_FIRST;
 }
 
 void pksim_word_read(struct pksim_warp *warp, uint32_t lane, const unsigned char *at,
@@ -220,7 +227,11 @@ void pksim_word_read(struct pksim_warp *warp, uint32_t lane, const unsigned char
     struct pksim_check *check = warp->check->launch->check;
     const struct word *word = find_word(check, at);
     enum pksim_scope scope = scope_of(kind);
+    const struct pksim_check_lane *l = &warp->check->lanes[lane];
+    uint64_t seen = kind.access == PKSIM_READ && l->poll.at == at ? l->poll.before : 0;
     for (const struct publication *p = word ? word->publications : NULL; p; p = p->next) {
+        if (p->version <= seen)
+            continue; // this lane has learnt it with the same instruction
         if (reaches(warp, p, scope)) {
             learn(warp, lane, p, scope, acquires(kind.order));
         } else {
