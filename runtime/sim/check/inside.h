@@ -229,7 +229,10 @@ void pksim_publish(struct pksim_warp *warp, uint32_t lanes, struct knowledge *ou
 void pksim_acquire(struct pksim_warp *warp, uint32_t lanes, const struct knowledge *known);
 // All lanes know what any of them knew.
 void pksim_sync_lanes(struct pksim_warp *warp);
-// `lanes` of a warp, all of them or any one, up to `tick`: does the lane (of `warp`) know them by that clock?
+// `lanes` of a warp, all of them or any one, up to `tick`: which lanes of the stroke know them by that clock,
+// and do all?
+uint32_t pksim_who_knows(const struct stroke *stroke, uint32_t clock, const struct observation *what,
+                         bool any);
 bool pksim_knows(const struct stroke *stroke, uint32_t clock, const struct observation *what, bool any);
 
 // ---- happen.c

@@ -63,10 +63,13 @@ static bool conflicts(const struct stroke *s, const struct access *a)
 // ---- Order
 // ---------------------------------------------------------------------------------------------------------
 
-static bool knows_alias(const struct stroke *s, const struct access *a, const struct observation *what,
-                        bool any)
+static uint32_t who_knows(const struct stroke *s, const struct access *a, uint32_t clock,
+                          const struct observation *what, bool any)
 {
-    return !((a->flags ^ s->access.flags) & ACCESS_ALIAS) || pksim_knows(s, CLOCK_ALIAS, what, any);
+    uint32_t known = pksim_who_knows(s, clock, what, any);
+    if (clock != CLOCK_ANY && (a->flags ^ s->access.flags) & ACCESS_ALIAS)
+        known &= pksim_who_knows(s, CLOCK_ALIAS, what, any);
+    return known;
 }
 
 static uint32_t end_needed(const struct stroke *s, const struct access *a)
@@ -75,14 +78,14 @@ static uint32_t end_needed(const struct stroke *s, const struct access *a)
     return a->flags & ACCESS_WRITE ? END_WRITE : END_READ;
 }
 
+// Each lane of the stroke by some observation.
 static bool end_is_known(const struct stroke *s, const struct access *a, uint32_t clock)
 {
     const struct happening *h = a->operation->ends[end_needed(s, a)];
-    for (uint32_t i = 0; h && i < h->count; i++)
-        if (pksim_knows(s, clock, &h->seen[i], true) &&
-            (clock != CLOCK_ORDER || knows_alias(s, a, &h->seen[i], true)))
-            return true;
-    return false;
+    uint32_t known = 0;
+    for (uint32_t i = 0; h && i < h->count && known != s->lanes; i++)
+        known |= who_knows(s, a, clock, &h->seen[i], true);
+    return known == s->lanes;
 }
 
 static struct observation site_of(const struct access *a)
@@ -112,7 +115,7 @@ static bool ordered(const struct stroke *s, const struct access *a)
         return true;
     if (a->operation->asynchronous)
         return end_is_known(s, a, CLOCK_ORDER);
-    return pksim_knows(s, proxy_clock(s), &site, false) && knows_alias(s, a, &site, false);
+    return who_knows(s, a, proxy_clock(s), &site, false) == s->lanes;
 }
 
 // ---- What is missing

@@ -293,25 +293,27 @@ static bool knows_own_lane(const struct stroke *s, const struct view *view, uint
     return is_own_time(clock) || tick <= view->fenced[clock] || tick <= w->synced[clock];
 }
 
+// Does lane `asks` of the warp that `what` is of know it?
 static bool knows_in_warp(const struct stroke *s, const struct view *view, uint32_t clock,
-                          const struct observation *what, bool any, const struct pksim_entry *entry)
+                          const struct observation *what, bool any, const struct pksim_entry *entry,
+                          uint32_t asks)
 {
     uint32_t known = 0;
-    bool one = !(s->lanes & (s->lanes - 1));
     // What the whole warp does at once follows what the whole warp did at once.
-    bool together = !one && s->lanes == what->lanes;
+    bool together = (s->lanes & (s->lanes - 1)) && s->lanes == what->lanes;
+    if (any && (what->lanes >> asks & 1) && is_own_time(clock))
+        return true;
     PKSIM_EACH(lane, what->lanes)
     {
-        uint32_t asks = together ? lane : one ? (uint32_t)__builtin_ctz(s->lanes) : PKSIM_LANES;
         bool knows = (entry && pksim_entry_knows(entry, 1u << lane, what->tick, false)) ||
-                     knows_own_lane(s, view, clock, lane, asks, what->tick);
+                     knows_own_lane(s, view, clock, lane, together ? lane : asks, what->tick);
         known |= (uint32_t)knows << lane;
     }
     return any ? known != 0 : known == what->lanes;
 }
 
 static bool knows_by(const struct stroke *s, const struct view *view, uint32_t clock,
-                     const struct observation *what, bool any)
+                     const struct observation *what, bool any, uint32_t asks)
 {
     const struct pksim_check_warp *w = s->warp->check;
     bool whole;
@@ -320,24 +322,31 @@ static bool knows_by(const struct stroke *s, const struct view *view, uint32_t c
     if (whole)
         return true;
     if (what->launch == w->launch && what->warp == w->number)
-        return knows_in_warp(s, view, clock, what, any, entry);
+        return knows_in_warp(s, view, clock, what, any, entry, asks);
     return entry && pksim_entry_knows(entry, what->lanes, what->tick, any);
+}
+
+uint32_t pksim_who_knows(const struct stroke *s, uint32_t clock, const struct observation *what, bool any)
+{
+    const struct pksim_check_warp *w = s->warp->check;
+    bool own = what->launch == w->launch && what->warp == w->number, asked = false, common = false;
+    uint32_t known = 0;
+    if (what->launch->retired)
+        return s->lanes;
+    PKSIM_EACH(lane, s->lanes)
+    {
+        const struct view *view = pksim_lane_view(w, lane);
+        bool knows = asked && !own && view == &w->view ? common : knows_by(s, view, clock, what, any, lane);
+        if (view == &w->view) {
+            asked = true;
+            common = knows;
+        }
+        known |= (uint32_t)knows << lane;
+    }
+    return known;
 }
 
 bool pksim_knows(const struct stroke *s, uint32_t clock, const struct observation *what, bool any)
 {
-    const struct pksim_check_warp *w = s->warp->check;
-    bool asked = false;
-    if (what->launch->retired)
-        return true;
-    PKSIM_EACH(lane, s->lanes)
-    {
-        const struct view *view = pksim_lane_view(w, lane);
-        if (view == &w->view && asked)
-            continue;
-        asked |= view == &w->view;
-        if (!knows_by(s, view, clock, what, any))
-            return false;
-    }
-    return true;
+    return pksim_who_knows(s, clock, what, any) == s->lanes;
 }
