@@ -293,7 +293,8 @@ void pksim_check_cta_end(struct pksim_cta *cta)
             free(cta->check->phases);
             cta->check->phases = next;
         }
-        pksim_check_gone(cta->run->check->check, cta->shared.bytes, cta->shared.size);
+        if (cta->shared.bytes)
+            pksim_check_gone(cta->run->check->check, cta->shared.bytes, cta->shared.size);
     }
     free(cta->check);
     if (cta->rank || !cta->cluster->check)

@@ -118,7 +118,7 @@ static bool locate_global(struct pksim_warp *w, uint64_t address, uint64_t size,
 {
     struct pksim_run *run = w->cta->run;
     struct pksim_span *span = &run->spans[(address >> 21 ^ address >> 12) % PKSIM_SPANS];
-    unsigned char *host = address % align ? NULL : pksim_span_at(span, address, size, access);
+    unsigned char *host = address & (align - 1) ? NULL : pksim_span_at(span, address, size, access);
     if (!host) {
         struct pksim_mem_fault fault;
         if (!pksim_mem_resolve(w->exec->config.mem, run->device, address, size, align, access, span,
@@ -152,7 +152,7 @@ bool pksim_locate(struct pksim_warp *w, enum pksim_ptx_space space, bool cluster
         if (space != PKSIM_PTX_GLOBAL)
             address &= ~PKSIM_WINDOW_MASK;
     }
-    if (address % align) {
+    if (address & (align - 1)) {
         pksim_raise(w->exec, w, PKSIM_FAULT_MISALIGNED,
                     "lane %u: %" PRIu64 " bytes at 0x%" PRIx64 ", which is not a multiple of %u", lane, size,
                     address, align);

@@ -32,7 +32,7 @@ struct pksim_ref {
 // A read is checked against the shadow, a write marks it. False after a fault.
 bool pksim_access(struct pksim_warp *warp, enum pksim_ptx_space space, bool cluster, uint64_t address,
                   uint32_t size, struct pksim_access_kind kind, uint32_t lane, struct pksim_ref *ref);
-// The same without the shadow: for memory that is read or written later.
+// The same without the shadow: for memory that is read or written later. align is a power of two.
 bool pksim_locate(struct pksim_warp *warp, enum pksim_ptx_space space, bool cluster, uint64_t address,
                   uint64_t size, uint32_t align, uint32_t access, uint32_t lane, struct pksim_ref *ref);
 

@@ -50,12 +50,11 @@ static void float_key(const struct pksim_decoder *d, char *key, size_t size, str
     }
 }
 
-static void flush_subnormals(uint32_t *lanes)
+// Without a branch, so that it is vector code.
+static void flush_subnormals(uint32_t *to, const uint32_t *from)
 {
-    for (int l = 0; l < PKSIM_LANES; l++) {
-        if (!(lanes[l] & 0x7f800000))
-            lanes[l] &= 0x80000000;
-    }
+    for (int l = 0; l < PKSIM_LANES; l++)
+        to[l] = from[l] & (0x80000000 | (from[l] & 0x7f800000 ? UINT32_MAX : 0));
 }
 
 static void saturate_lanes(void *lanes, const struct modified *m)
@@ -81,18 +80,19 @@ static enum pksim_step run_modified(struct pksim_warp *w, const struct pksim_ins
         s[k] = pksim_at(w, i->src[k]);
         if (!m->ftz || m->bytes != 4)
             continue;
-        memcpy(flushed[k], s[k], sizeof flushed[k]);
-        flush_subnormals(flushed[k]);
+        flush_subnormals(flushed[k], s[k]);
         s[k] = flushed[k];
     }
-    int before = fegetround();
-    if (m->rounding != FE_TONEAREST)
+    if (m->rounding == FE_TONEAREST) {
+        m->fn(result, s);
+    } else {
+        int before = fegetround();
         fesetround(m->rounding);
-    m->fn(result, s);
-    if (m->rounding != FE_TONEAREST)
+        m->fn(result, s);
         fesetround(before);
+    }
     if (m->ftz && m->bytes == 4 && i->dst_bytes)
-        flush_subnormals((uint32_t *)result);
+        flush_subnormals((uint32_t *)result, (const uint32_t *)result);
     if (m->saturate)
         saturate_lanes(result, m);
     pksim_keep_lanes(pksim_dst(w, i->dst), result, mask, i->dst_bytes);
@@ -301,8 +301,7 @@ static uint32_t compare_lanes(struct pksim_warp *w, const struct pksim_insn *i)
         s[k] = pksim_at(w, i->src[k]);
         if (!c->ftz)
             continue;
-        memcpy(flushed[k], s[k], sizeof flushed[k]);
-        flush_subnormals(flushed[k]);
+        flush_subnormals(flushed[k], s[k]);
         s[k] = flushed[k];
     }
     c->fn(&result, s);
@@ -430,12 +429,10 @@ static enum pksim_step run_unpack(struct pksim_warp *w, const struct pksim_insn 
     for (uint32_t k = 0; k < p->count; k++) {
         if (p->parts[k] == PKSIM_NO_PLACE)
             continue;
+        const uint8_t *from = lanes + (size_t)k * part;
         PKSIM_EACH(lane, mask)
-        {
-            uint64_t value = 0;
-            memcpy(&value, lanes + lane * whole + k * part, part);
-            pksim_set(w, p->parts[k], part < 2 ? 2 : part, (int)lane, value);
-        }
+        pksim_set(w, p->parts[k], part < 2 ? 2 : part, (int)lane,
+                  pksim_part(from + (size_t)lane * whole, part));
     }
     return PKSIM_STEP_NEXT;
 }

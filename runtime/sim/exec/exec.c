@@ -181,6 +181,7 @@ void pksim_exec_free(struct pksim_exec *exec)
         return;
     pksim_runs_free(exec, false);
     pksim_events_free(exec);
+    pksim_storage_free(&exec->storage);
     pksim_panels_destroy(exec->panels);
     free(exec->ready.items);
     free(exec->dozing.items);

@@ -81,6 +81,14 @@ static inline uint16_t pksim_bf16_rn(float value)
     return (uint16_t)(value == value ? rounded : 0x7fff);
 }
 
+// cvt.ftz.f32.bf16: a NaN is the canonical one, what is subnormal in f32 is zero.
+static inline uint32_t pksim_bf16_ftz(uint16_t h)
+{
+    uint32_t bits = (uint32_t)h << 16;
+    uint32_t number = bits & (0x80000000 | (bits & 0x7f800000 ? UINT32_MAX : 0));
+    return (bits & 0x7fffffff) > 0x7f800000 ? 0x7fffffff : number;
+}
+
 // a + b rounded to odd: a later rounding to fewer bits is then as if it were the only one (Boldo and
 // Melquiond, 2008).
 static inline double pksim_add_odd(double a, double b)

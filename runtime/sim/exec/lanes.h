@@ -33,18 +33,39 @@ static inline uint32_t pksim_get_mask(const struct pksim_warp *warp, pksim_place
     return *(const uint32_t *)pksim_at(warp, place);
 }
 
+// At most 8 bytes from anywhere. Copies of a size that is known are one instruction, others are calls.
+static inline uint64_t pksim_part(const void *from, uint32_t bytes)
+{
+    uint64_t value = 0;
+    if (bytes == 4)
+        memcpy(&value, from, 4);
+    else if (bytes == 2)
+        memcpy(&value, from, 2);
+    else if (bytes == 8)
+        memcpy(&value, from, 8);
+    else
+        memcpy(&value, from, bytes);
+    return value;
+}
+
 // A register of 2, 4 or 8 bytes.
 static inline uint64_t pksim_get(const struct pksim_warp *warp, pksim_place_t place, uint32_t bytes, int lane)
 {
-    uint64_t value = 0;
-    memcpy(&value, (const uint8_t *)pksim_at(warp, place) + (size_t)lane * bytes, bytes);
-    return value;
+    return pksim_part((const uint8_t *)pksim_at(warp, place) + (size_t)lane * bytes, bytes);
 }
 
 static inline void pksim_set(const struct pksim_warp *warp, pksim_place_t place, uint32_t bytes, int lane,
                              uint64_t value)
 {
-    memcpy(warp->regs + place + (size_t)lane * bytes, &value, bytes);
+    uint8_t *to = warp->regs + place + (size_t)lane * bytes;
+    if (bytes == 4)
+        memcpy(to, &value, 4);
+    else if (bytes == 2)
+        memcpy(to, &value, 2);
+    else if (bytes == 8)
+        memcpy(to, &value, 8);
+    else
+        memcpy(to, &value, bytes);
 }
 
 static inline void pksim_set_mask(const struct pksim_warp *warp, pksim_place_t place, uint32_t lanes,

@@ -22,8 +22,9 @@ enum {
     PKSIM_MAX_WARPGROUPS = 8,
     PKSIM_POLL_WORDS = 32,
     PKSIM_SPANS = 16,
-    PKSIM_WGMMA_GROUPS = 64 // an immediate of wgmma.wait_group is at most 7; older groups than these were
-                            // waited for or never will be
+    PKSIM_SPARE_CTAS = 1056, // whose memory is kept for CTAs to come: eight GPUs of 132 multiprocessors
+    PKSIM_WGMMA_GROUPS = 64  // an immediate of wgmma.wait_group is at most 7; older groups than these were
+                             // waited for or never will be
 };
 
 // ---- Waiting
@@ -100,7 +101,7 @@ struct pksim_warp {
     uint32_t live;          // lanes that have not exited
     uint32_t next_pc;       // smallest pc of another runnable fragment, UINT32_MAX if there is none
     const uint8_t *bank[2]; // operand banks: registers, constants
-    uint8_t *regs;
+    uint8_t *regs;          // NULL before the first turn, and after the end
     const struct pksim_insn *code;
     struct pksim_exec *exec;
     struct pksim_cta *cta;
@@ -142,9 +143,9 @@ struct pksim_cta {
     uint32_t ctaid[3];
     uint32_t rank; // in the cluster
     uint32_t sm;
-    struct pksim_shared shared; // bytes [0, PKSIM_SHARED_BASE) are there, never used
-    uint8_t *registers;         // of all warps, from pksim_pages
-    size_t register_bytes;
+    struct pksim_shared shared; // from the first turn of a warp of the cluster; bytes [0, PKSIM_SHARED_BASE)
+                                // are there, never used
+    uint8_t *registers;         // of all warps, from the same turn on
     struct pksim_warp *warps;
     uint32_t warp_count, live_warps;
     struct pksim_barrier barriers[PKSIM_NAMED_BARRIERS];
@@ -196,6 +197,14 @@ struct pksim_warp_list {
     uint32_t count, capacity;
 };
 
+// storage.c: what CTAs that have ended leave for those to come.
+struct pksim_storage {
+    uint8_t *registers[PKSIM_SPARE_CTAS]; // of register_bytes each
+    struct pksim_shared shared[PKSIM_SPARE_CTAS];
+    size_t register_bytes;
+    uint32_t register_count, shared_count;
+};
+
 struct pksim_event; // async.c
 struct pksim_exec {
     struct pksim_exec_config config;
@@ -214,6 +223,7 @@ struct pksim_exec {
     uint32_t tick;
     struct pksim_panels *panels; // widened operands of matrix products
     uint64_t generation;         // of the memory when the spans were found
+    struct pksim_storage storage;
 };
 
 // Records the machine's fault, unless there is one, at the warp's present instruction; `warp` may be NULL.
@@ -230,13 +240,21 @@ void pksim_make_ready(struct pksim_warp *warp);
 void pksim_set_state(struct pksim_warp *warp, enum pksim_warp_state state);
 // Makes CTAs of waiting launches resident as far as there is room.
 bool pksim_place_ctas(struct pksim_exec *exec);
-void pksim_cluster_free(struct pksim_cluster *cluster);
+void pksim_cluster_free(struct pksim_exec *exec, struct pksim_cluster *cluster);
 // Frees launches: those that are finished, or all with what they still have.
 void pksim_runs_free(struct pksim_exec *exec, bool finished_only);
 // The warp has no lane left. It may be freed with its cluster.
 void pksim_warp_exit(struct pksim_warp *warp);
 // An operation in flight has ended; a finished cluster may be given back now.
 void pksim_cluster_settle(struct pksim_cluster *cluster);
+
+// storage.c
+// Before the first turn of a warp: all CTAs of its cluster get registers and shared memory. False: out of
+// memory.
+bool pksim_cluster_begin(struct pksim_exec *exec, struct pksim_cluster *cluster);
+// Nothing reads or writes the CTA's registers and shared memory any more.
+void pksim_cta_give_storage(struct pksim_exec *exec, struct pksim_cta *cta);
+void pksim_storage_free(struct pksim_storage *storage);
 
 // warp.c
 // Runs the warp until it blocks, exits, faults or has used `quantum` instructions.

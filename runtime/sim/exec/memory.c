@@ -121,12 +121,11 @@ static uint64_t extend(uint64_t value, uint32_t bytes, bool is_signed)
 static void load_element(const struct pksim_warp *w, const struct memory_op *op, uint32_t index,
                          uint32_t lane, const unsigned char *from)
 {
-    uint64_t value = 0;
     if (op->bytes == 16) {
         memcpy(w->regs + op->regs[index] + (size_t)lane * 16, from, 16);
         return;
     }
-    memcpy(&value, from, op->bytes);
+    uint64_t value = pksim_part(from, op->bytes);
     pksim_set(w, op->regs[index], op->reg_bytes, (int)lane, extend(value, op->bytes, op->is_signed));
 }
 

@@ -4,7 +4,6 @@
 
 #include "sim/check/check.h"
 #include "sim/exec/lanes.h"
-#include "sim/mem/pages.h"
 
 void pksim_limits_default(struct pksim_limits *limits)
 {
@@ -107,12 +106,6 @@ static struct pksim_sm run_needs(const struct pksim_exec *exec, const struct pks
     return cta_needs(&exec->config.limits, run->function, run->threads, run->dynamic_shared);
 }
 
-// Bytes of a warp's registers, a multiple of a cache line.
-static size_t register_stride(const struct pksim_program *program)
-{
-    return ((size_t)program->register_bytes + 64) & ~(size_t)63;
-}
-
 static bool init_warp(struct pksim_exec *exec, struct pksim_cta *cta, uint32_t index)
 {
     struct pksim_run *run = cta->run;
@@ -124,8 +117,6 @@ static bool init_warp(struct pksim_exec *exec, struct pksim_cta *cta, uint32_t i
         return false;
     if (w->local)
         memset(w->local, PKSIM_POISON, (size_t)program->local_bytes * PKSIM_LANES);
-    w->regs = cta->registers + index * register_stride(program);
-    w->bank[0] = w->regs;
     w->bank[1] = program->constants;
     w->code = program->insns;
     w->exec = exec;
@@ -141,12 +132,8 @@ static bool init_warp(struct pksim_exec *exec, struct pksim_cta *cta, uint32_t i
 static bool init_cta(struct pksim_exec *exec, struct pksim_cta *cta)
 {
     struct pksim_run *run = cta->run;
-    if (!pksim_shared_init(&cta->shared, PKSIM_SHARED_BASE + run->shared_bytes))
-        return false;
-    cta->register_bytes = run->warps * register_stride(run->program);
-    cta->registers = pksim_pages(cta->register_bytes);
     cta->warps = calloc(run->warps, sizeof *cta->warps);
-    if (!cta->warps || !cta->registers)
+    if (!cta->warps)
         return false;
     cta->warp_count = cta->live_warps = run->warps;
     for (uint32_t i = 0; i < run->warps; i++) {
@@ -162,7 +149,7 @@ static void free_warp(struct pksim_warp *w)
     free(w->local);
 }
 
-void pksim_cluster_free(struct pksim_cluster *cluster)
+void pksim_cluster_free(struct pksim_exec *exec, struct pksim_cluster *cluster)
 {
     for (uint32_t c = 0; c < cluster->count; c++) {
         struct pksim_cta *cta = &cluster->ctas[c];
@@ -172,8 +159,7 @@ void pksim_cluster_free(struct pksim_cluster *cluster)
             free_warp(&cta->warps[i]);
         free(cta->warps);
         pksim_wgmma_free(cta);
-        pksim_shared_release(&cta->shared);
-        pksim_pages_free(cta->registers, cta->register_bytes);
+        pksim_cta_give_storage(exec, cta);
     }
     free(cluster->ctas);
     free(cluster);
@@ -209,7 +195,7 @@ static struct pksim_cluster *make_cluster(struct pksim_exec *exec, struct pksim_
         cta->sm = sms[c];
         place_in_grid(run, run->cluster_next, c, cluster->id, cta->ctaid);
         if (!init_cta(exec, cta)) {
-            pksim_cluster_free(cluster);
+            pksim_cluster_free(exec, cluster);
             return NULL;
         }
     }
@@ -325,7 +311,7 @@ void pksim_cluster_settle(struct pksim_cluster *cluster)
     for (uint32_t c = 0; c < cluster->count; c++)
         give(&room[cluster->ctas[c].sm], &needs);
     unlink_cluster(cluster);
-    pksim_cluster_free(cluster);
+    pksim_cluster_free(exec, cluster);
     run->cluster_left--;
     if (!run->cluster_left && run->check)
         pksim_check_launch_end(run);
@@ -487,7 +473,7 @@ void pksim_runs_free(struct pksim_exec *exec, bool finished_only)
         while (run->live) {
             struct pksim_cluster *cluster = run->live;
             run->live = cluster->next;
-            pksim_cluster_free(cluster);
+            pksim_cluster_free(exec, cluster);
         }
         *link = run->next;
         free_run(run);

@@ -103,6 +103,10 @@ static bool any_runnable(const struct pksim_warp *w)
 
 static void run_one(struct pksim_exec *exec, struct pksim_warp *w, uint32_t quantum)
 {
+    if (!w->regs && !pksim_cluster_begin(exec, w->cta->cluster)) {
+        pksim_raise(exec, w, PKSIM_FAULT_OUT_OF_MEMORY, "registers or shared memory");
+        return;
+    }
     pksim_set_state(w, PKSIM_WARP_RUNNING);
     pksim_warp_run(w, quantum);
     if (exec->faulted)
@@ -120,13 +124,16 @@ static void run_one(struct pksim_exec *exec, struct pksim_warp *w, uint32_t quan
 }
 
 // Mostly one of the first in the list: what few CTAs use stays in the host's caches, and CTAs without work
-// end before the next ones have touched their memory. Sometimes any, so that nothing starves and far-apart
-// warps interleave too.
+// end before the next ones have taken memory. Sometimes any, so that nothing starves and far-apart warps
+// interleave too; more rarely one that has not begun.
 static struct pksim_warp *pick_any(struct pksim_exec *exec, const struct pksim_warp_list *list)
 {
     uint64_t r = pksim_random(exec);
-    uint32_t count = list->count > WINDOW && r % 16 ? WINDOW : list->count;
-    return list->items[(r >> 8) % count];
+    bool far = list->count <= WINDOW || r % 16 == 0;
+    struct pksim_warp *w = list->items[(r >> 8) % (far ? list->count : WINDOW)];
+    if (w->regs || list->count <= WINDOW || r >> 60 == 0)
+        return w;
+    return list->items[(r >> 8) % WINDOW];
 }
 
 static struct pksim_warp *pick(struct pksim_exec *exec, const struct pksim_warp_list *list)

@@ -15,7 +15,9 @@ enum { ROTATE_QUANTUM = 256 };
 
 void pksim_keep_lanes(void *to, const void *from, uint32_t mask, uint32_t bytes)
 {
-    if (bytes == 4)
+    if (mask == UINT32_MAX)
+        memcpy(to, from, bytes ? (size_t)bytes * PKSIM_LANES : 4);
+    else if (bytes == 4)
         KEEP(uint32_t);
     else if (bytes == 8)
         KEEP(uint64_t);

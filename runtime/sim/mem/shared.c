@@ -29,7 +29,8 @@ static size_t mapped_bytes(uint32_t size)
 
 bool pksim_shared_init(struct pksim_shared *shared, uint32_t size)
 {
-    *shared = (struct pksim_shared){.size = size, .tick = first_tick()};
+    uint64_t tick = first_tick();
+    *shared = (struct pksim_shared){.size = size, .tick = tick, .fresh = tick};
     shared->bytes = pksim_pages(mapped_bytes(size));
     shared->shadow = pksim_pages(pksim_shadow_bytes(mapped_bytes(size)));
     shared->versions = calloc(block_count(size), sizeof *shared->versions);
@@ -44,11 +45,16 @@ bool pksim_shared_init(struct pksim_shared *shared, uint32_t size)
 
 void pksim_shared_reset(struct pksim_shared *shared)
 {
-    memset(shared->bytes, PKSIM_POISON, shared->size);
-    memset(shared->shadow, 0, pksim_shadow_bytes(shared->size));
+    const size_t block = (size_t)1 << PKSIM_SHARED_BLOCK_LOG2;
     uint64_t tick = ++shared->tick;
-    for (size_t i = 0; i < block_count(shared->size); i++)
+    for (size_t i = 0; i < block_count(shared->size); i++) {
+        if (shared->versions[i] != shared->fresh) {
+            memset(shared->bytes + i * block, PKSIM_POISON, block);
+            memset(shared->shadow + pksim_shadow_bytes(i * block), 0, pksim_shadow_bytes(block));
+        }
         shared->versions[i] = tick;
+    }
+    shared->fresh = tick;
 }
 
 void pksim_shared_release(struct pksim_shared *shared)

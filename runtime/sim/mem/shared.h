@@ -17,14 +17,15 @@ struct pksim_shared {
     unsigned char *bytes; // aligned to 1024
     uint8_t *shadow;
     uint64_t *versions;
-    uint64_t tick; // writes so far
-    uint32_t size; // allocated bytes
+    uint64_t tick;  // writes so far
+    uint64_t fresh; // version of blocks that were never written
+    uint32_t size;  // allocated bytes
 };
 
 // Unwritten; pages take memory when they are touched. False: out of memory.
 bool pksim_shared_init(struct pksim_shared *shared, uint32_t size);
-// Poisoned and unwritten again, without allocating: for the next CTA in the same place. Versions go on
-// counting.
+// Unwritten again, and poisoned where something was written, without allocating: for the next CTA in the same
+// place. Versions go on counting.
 void pksim_shared_reset(struct pksim_shared *shared);
 void pksim_shared_release(struct pksim_shared *shared);
 
