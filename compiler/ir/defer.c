@@ -14,6 +14,7 @@
 // Legal when (i) the tail does nothing but these puts; (ii) before it an iteration only gets, multiplies and
 // computes; (iii) no putter of what is got there waits, but through this role, for a getter of the tail's
 // pipe; (iv) the registers suffice. Otherwise the body stays as it is.
+#include "ir/defer.h"
 #include "ir/deps.h"
 #include "ir/place.h"
 #include "ir/regs.h"
@@ -328,7 +329,9 @@ bool ir_pass_defer(ir_kernel *k, const ir_options *options)
     if (options->no_defer)
         return true;
     for (ir_group *g = k->groups; g != NULL; g = g->next)
-        for (ir_role *r = g->roles; r != NULL; r = r->next)
+        for (ir_role *r = g->roles; r != NULL; r = r->next) {
+            ir_defer_product(k, r, options);
             run_role(k, r, options);
+        }
     return true;
 }

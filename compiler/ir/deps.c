@@ -140,16 +140,72 @@ static const meeting *find_meeting(const ir_deps *d, const ir_role *role, const 
     return NULL;
 }
 
+/// Both pipes are put at one place each of one region: the n-th slot of each before the next of the other.
+static bool put_in_step(const ir_deps *d, const ir_role *putter, const ir_pipe *a, const ir_pipe *b)
+{
+    const meeting *pa = find_meeting(d, putter, a, true), *pb = find_meeting(d, putter, b, true);
+    return pa != NULL && pb != NULL && pa->where != NULL && pa->where == pb->where;
+}
+
 /// Both pipes are put at one place each of one region, and got so too: the putter is never more than one slot
 /// of the one ahead of the other.
 static bool in_step(const ir_deps *d, const ir_role *putter, const ir_role *getter, const ir_pipe *a,
                     const ir_pipe *b)
 {
-    const meeting *pa = find_meeting(d, putter, a, true), *pb = find_meeting(d, putter, b, true);
     const meeting *ga = find_meeting(d, getter, a, false), *gb = find_meeting(d, getter, b, false);
-    if (pa == NULL || pb == NULL || ga == NULL || gb == NULL)
+    return put_in_step(d, putter, a, b) && ga != NULL && gb != NULL && ga->where != NULL &&
+           ga->where == gb->where;
+}
+
+/// Two pipes of one getter.
+typedef struct pair {
+    const ir_pipe *a, *b;
+} pair;
+
+static bool leads(const ir_region *region, pair p, int *ahead);
+
+/// An if on the path where `cond` holds, path[0], and on the other one. Until an if has made them differ they
+/// are one, and `cond` is NULL.
+static bool leads_if(const ir_op *op, pair p, const ir_value **cond, int path[2])
+{
+    int after[2][2];
+    bool same = *cond == ir_in(op, 0);
+    for (int i = 0; i < 2; i++)
+        for (int r = 0; r < 2; r++) {
+            after[i][r] = path[i];
+            if ((!same || i == r) && !leads(&op->reg[r], p, &after[i][r]))
+                return false;
+        }
+    bool even = after[0][0] == after[0][1] && after[1][0] == after[1][1];
+    if (!same && !even && *cond != NULL)
         return false;
-    return pa->where != NULL && pa->where == pb->where && ga->where != NULL && ga->where == gb->where;
+    if (!even)
+        *cond = ir_in(op, 0);
+    for (int i = 0; i < 2; i++)
+        path[i] = after[i][i];
+    return true;
+}
+
+/// Whether on every path the slots of a got so far are at least those of b; `ahead`: by how many. Loops
+/// leave that as it was.
+static bool leads(const ir_region *region, pair p, int *ahead)
+{
+    int path[2] = {*ahead, *ahead};
+    const ir_value *cond = NULL;
+    for (const ir_op *op = region->first; op != NULL; op = op->next) {
+        bool gets = op->kind == IR_PIPE_WAIT && op->sub == IR_SIDE_FULL;
+        if (op->kind == IR_IF && !leads_if(op, p, &cond, path))
+            return false;
+        for (int i = 0; i < 2; i++) {
+            path[i] += gets ? (op->out[0].type->pipe == p.a) - (op->out[0].type->pipe == p.b) : 0;
+            int after = path[i];
+            bool loop = op->kind == IR_FOR;
+            if (path[i] < 0 || (loop && (!leads(&op->reg[0], p, &after) || after != path[i])))
+                return false;
+        }
+    }
+    *ahead = path[0];
+    return path[0] == path[1];
 }
 
 static const ir_role *putter_of(const ir_deps *d, const ir_pipe *pipe)
@@ -182,6 +238,12 @@ bool ir_deps_may_hold(const ir_deps *deps, const ir_role *role, const ir_op *op,
     if (at.pipe == pipe)
         return true; // one slot less than there are is held at most
     if (at.pipe != NULL && !at.gives && in_step(deps, putter, role, pipe, at.pipe))
+        return true;
+    // A slot that is held is one that the putter filled no earlier than the one waited for, or just before
+    // it.
+    int ahead = 0;
+    if (at.pipe != NULL && !at.gives && put_in_step(deps, putter, pipe, at.pipe) &&
+        leads(role->body, (pair){pipe, at.pipe}, &ahead))
         return true;
     for (size_t i = 0; i < deps->meetings.len; i++) {
         const meeting *m = &deps->meetings.data[i];

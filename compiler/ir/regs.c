@@ -69,9 +69,30 @@ static int use_end(const scan *s, const ir_op *user, const ir_region *home)
     return end;
 }
 
+enum { GENERATED_DEPTH = 8 };
+
+/// Whether the value is one row or column made of constants, scalars and places alone: it is then made anew
+/// where it is used and stays in no register.
+static bool is_generated(const ir_value *v, int depth)
+{
+    const ir_op *op = v->def;
+    if (v->type->kind == IR_T_SCALAR)
+        return true;
+    if (op == NULL || depth == GENERATED_DEPTH || op->n_reg > 0)
+        return false;
+    bool one_row = v->type->kind == IR_T_REG && ir_dist_kind_of(v->type) != IR_KIND_FULL;
+    if (op->kind == IR_POISON || (one_row && (op->kind == IR_SPLAT || op->kind == IR_IOTA)))
+        return true;
+    bool same_place = op->kind == IR_TRANS || op->kind == IR_BIN || op->kind == IR_UN || op->kind == IR_CAST;
+    for (int i = 0; one_row && same_place && i < op->n_in; i++)
+        if (!is_generated(ir_in(op, i), depth + 1))
+            return false;
+    return one_row && same_place;
+}
+
 static void add_value(scan *s, const ir_value *v, const ir_region *home, int from)
 {
-    if (v->type->kind != IR_T_REG || v->uses == NULL || (v->def != NULL && v->def->kind == IR_POISON))
+    if (v->type->kind != IR_T_REG || v->uses == NULL || is_generated(v, 0))
         return;
     live l = {.value = v, .home = home, .from = from, .regs = ir_dist_regs(v->type)};
     if (l.regs == 0)
@@ -98,8 +119,9 @@ static void add_region(scan *s, const ir_region *region)
 static void insert_top(ir_pressure *p, const live *l, int64_t sizes[IR_REGS_TOP])
 {
     int at = IR_REGS_TOP;
-    while (at > 0 && sizes[at - 1] < l->regs)
-        at--;
+    while (at > 0 && (sizes[at - 1] < l->regs ||
+                      (sizes[at - 1] == l->regs && l->value->name != NULL && p->top[at - 1]->name == NULL)))
+        at--; // of two alike the one with a name says more
     for (int i = IR_REGS_TOP - 1; i > at; i--) {
         sizes[i] = sizes[i - 1];
         p->top[i] = p->top[i - 1];

@@ -256,6 +256,21 @@ static LLVMValueRef int_un(nv_emit *e, ir_un sub, LLVMValueRef a)
     return unsupported(e, "this function of integers", LLVMTypeOf(a));
 }
 
+// A column of `iota` is the thread's first one and a constant, neither negative. The constant is compared
+// with the other side less the first one: that is one value a row, where the columns would be one each, and
+// stay in registers for every mask. No column is below 0, so the other side may be cut off at -1: nothing
+// wraps.
+static void split_place(nv_emit *e, LLVMValueRef *place, LLVMValueRef *other)
+{
+    if (!LLVMIsAInstruction(*place) || LLVMGetInstructionOpcode(*place) != LLVMAdd ||
+        !LLVMIsAConstantInt(LLVMGetOperand(*place, 1)))
+        return;
+    LLVMValueRef least = nv_i32(e, -1), first = LLVMGetOperand(*place, 0);
+    LLVMValueRef cut = nv_select(e, nv_cmp(e, LLVMIntSGT, *other, least), *other, least);
+    *place = LLVMGetOperand(*place, 1);
+    *other = nv_sub(e, cut, first);
+}
+
 static LLVMValueRef compare(nv_emit *e, ir_cmp sub, pkc_elem elem, LLVMValueRef a, LLVMValueRef b)
 {
     static const struct {
@@ -281,8 +296,13 @@ static LLVMValueRef apply(nv_emit *e, const ir_op *op, LLVMValueRef *in)
 {
     pkc_elem elem = ir_in(op, op->kind == IR_SELECT ? 1 : 0)->type->elem;
     bool f64 = elem == PKC_E_F64;
-    if (op->kind == IR_CMP)
-        return compare(e, op->sub, elem, in[0], in[1]);
+    if (op->kind == IR_CMP) {
+        LLVMValueRef a = in[0], b = in[1];
+        bool place = elem == PKC_E_I32 && ir_in(op, 0)->def && ir_in(op, 0)->def->kind == IR_IOTA;
+        if (place)
+            split_place(e, &a, &b);
+        return compare(e, op->sub, elem, a, b);
+    }
     if (op->kind == IR_SELECT)
         return nv_select(e, in[0], in[1], in[2]);
     if (op->kind == IR_CAST)
