@@ -33,7 +33,11 @@ static bool check_registers(ir_kernel *k, ir_role *role, const ir_options *optio
     for (int i = 0; i < IR_REGS_TOP && p.top[i] != NULL; i++)
         pkc_diag_note(d, value_pos(p.top[i]), "%s takes %lld registers a thread", value_text(k, p.top[i]),
                       (long long)ir_dist_regs(p.top[i]->type));
-    pkc_diag_help(d, "%s", "use smaller tiles, or more warps or warpgroups in the role");
+    if (role->implicit)
+        pkc_diag_note(d, (pkc_span){0}, "what has no role is one communicator(%d)", role->count);
+    pkc_diag_help(d, "%s",
+                  role->implicit ? "use smaller tiles, or write a role of more warps: communicator(16) { .. }"
+                                 : "use smaller tiles, or more warps or warpgroups in the role");
     return false;
 }
 

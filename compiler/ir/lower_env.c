@@ -13,7 +13,10 @@ void lower_bind(lower *l, const pkc_name *name, meaning m)
     bool own = m.kind == MEAN_VALUE && !m.literal && !m.v->name;
     if (own)
         m.v->name = name->text;
-    *lower_meaning(l, name->sym) = m;
+    meaning *now = lower_meaning(l, name->sym);
+    if (now->kind == MEAN_UNBOUND)
+        pkc_vec_push(&l->s->arena, &l->bound, name->sym->index);
+    *now = m;
 }
 
 pkc_varset lower_carried(lower *l, const pkc_varset *assigned)

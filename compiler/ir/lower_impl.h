@@ -48,7 +48,8 @@ typedef struct lower {
     pkc_session *s;
     ir_kernel *k;
     ir_builder b;
-    meaning *env; // by the index of the symbol: what the name means now
+    meaning *env;            // by the index of the symbol: what the name means now
+    PKC_VEC(uint32_t) bound; // indices of symbols that have had a meaning in this kernel
     ir_group *group;
     ir_role *role;
     ir_pipe *putting;        // the pipe of the innermost put, NULL: none

@@ -424,6 +424,8 @@ static ir_kernel *lower_kernel(pkc_session *session, const pkc_item *item, meani
     lower_consts(&l, &item->as.kernel.consts);
     lower_params(&l, &item->as.kernel.params);
     walk_kernel_body(&l, item->as.kernel.body);
+    for (size_t i = 0; i < l.bound.len; i++) // only these: a file may have thousands of kernels
+        env[l.bound.data[i]] = (meaning){0};
     return k;
 }
 
@@ -445,7 +447,6 @@ ir_module *ir_lower(pkc_session *session, const pkc_program *program)
     for (size_t i = 0; i < root->items.len; i++) {
         if (root->items.data[i]->kind != PKC_ITEM_KERNEL)
             continue;
-        memset(env, 0, sizeof *env * program->symbols);
         m->kernels[m->n_kernels++] = lower_kernel(session, root->items.data[i], env);
     }
     return pkc_has_errors(session) ? NULL : m;

@@ -159,7 +159,9 @@ static bool split_role(ir_kernel *k, ir_group *g, ir_role *r)
     keep_own(r->body, &s);
     ir_remove_dead(k, r->body);
     if (!r->body->first) {
-        if (r->implicit)
+        if (r->implicit && *g->name)
+            pkc_diag_error(k->session, PKC_DIAG_EMPTY_GROUP, g->pos, g->name);
+        else if (r->implicit)
             pkc_diag_error(k->session, PKC_DIAG_EMPTY_KERNEL, k->pos, k->name);
         else
             pkc_diag_error(k->session, PKC_DIAG_EMPTY_ROLE, r->pos, r->name);

@@ -59,6 +59,8 @@ static void suggest(pkc_diag *d, const guess *g, const pkc_name *name)
 void pkc_suggest_name(resolver *r, pkc_diag *d, const pkc_name *name)
 {
     guess g = guess_for(name);
+    if (!d->kept)
+        return;
     for (size_t i = r->scopes.live.len; i-- > 0;)
         consider(&g, r->scopes.live.data[i]->name);
     for (int i = 0; i < PKC_BUILTIN_COUNT; i++)

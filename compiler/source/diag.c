@@ -50,6 +50,10 @@ static pkc_diag *use_sink(pkc_diags *diags, pkc_diag_id id)
 pkc_diag *pkc_diag_emit(pkc_session *session, pkc_diag_id id, pkc_span span, ...)
 {
     pkc_diags *diags = &session->diags;
+    if (pkc_diags_full(session)) { // what is not kept costs nothing: mistakes may come by the million
+        diags->counts[rows[id].severity]++;
+        return use_sink(diags, id);
+    }
     va_list args;
     va_start(args, span);
     const char *message = pkc_arena_vprintf(diags->arena, rows[id].format, args);
@@ -57,21 +61,27 @@ pkc_diag *pkc_diag_emit(pkc_session *session, pkc_diag_id id, pkc_span span, ...
     if (reported(diags, id, span, message))
         return use_sink(diags, id);
     diags->counts[rows[id].severity]++;
-    if (diags->list.len >= PKC_MAX_DIAGS)
-        return use_sink(diags, id);
     pkc_diag *d = PKC_NEW(diags->arena, pkc_diag);
     *d = (pkc_diag){.id = id,
                     .severity = rows[id].severity,
                     .span = span,
                     .message = message,
                     .order = diags->list.len,
+                    .kept = true,
                     .arena = diags->arena};
     pkc_vec_push(diags->arena, &diags->list, d);
     return d;
 }
 
+bool pkc_diags_full(const pkc_session *session)
+{
+    return session->diags.list.len >= PKC_MAX_DIAGS;
+}
+
 void pkc_diag_note(pkc_diag *diag, pkc_span span, const char *format, ...)
 {
+    if (!diag->kept)
+        return;
     va_list args;
     va_start(args, format);
     pkc_note note = {span, pkc_arena_vprintf(diag->arena, format, args)};
@@ -81,12 +91,16 @@ void pkc_diag_note(pkc_diag *diag, pkc_span span, const char *format, ...)
 
 void pkc_diag_fix(pkc_diag *diag, pkc_span span, const char *replacement)
 {
+    if (!diag->kept)
+        return;
     pkc_fix fix = {span, pkc_arena_strdup(diag->arena, replacement)};
     pkc_vec_push(diag->arena, &diag->fixes, fix);
 }
 
 void pkc_diag_help(pkc_diag *diag, const char *format, ...)
 {
+    if (!diag->kept)
+        return;
     va_list args;
     va_start(args, format);
     diag->help = pkc_arena_vprintf(diag->arena, format, args);

@@ -51,10 +51,11 @@ typedef struct pkc_diag {
     PKC_VEC(pkc_fix) fixes;
     const char *help; // one line of advice, or NULL
     size_t order;     // order of reporting: the second key when sorting
+    bool kept;        // false: it will not be shown, so advice for it is wasted
     pkc_arena *arena;
 } pkc_diag;
 
-/// More errors than this are counted and not kept.
+/// Reports beyond this number are counted, repeated ones too, and not kept.
 #define PKC_MAX_DIAGS 200
 
 typedef struct pkc_diags {
@@ -91,6 +92,8 @@ void pkc_diag_help(pkc_diag *diag, const char *format, ...) __attribute__((forma
 
 void pkc_diags_init(pkc_diags *diags, pkc_arena *arena);
 size_t pkc_diag_count(const struct pkc_session *session, pkc_severity severity);
+/// Whether further reports are only counted.
+bool pkc_diags_full(const struct pkc_session *session);
 bool pkc_has_errors(const struct pkc_session *session);
 
 const char *pkc_diag_code(pkc_diag_id id);

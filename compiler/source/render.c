@@ -81,9 +81,12 @@ static void put_snippet(pkc_buf *out, pkc_span span, const char *color, const ch
     pkc_place begin = pkc_span_begin(span), end = pkc_span_end(span);
     uint32_t len;
     const char *line = pkc_file_line(span.file, begin.line, &len);
-    uint32_t first = begin.column - 1 < len ? begin.column - 1 : len;
-    uint32_t last = end.line == begin.line && end.column - 1 < len ? end.column - 1 : len;
+    uint32_t start = (uint32_t)(line - span.file->text);
+    uint32_t first = span.begin - start < len ? span.begin - start : len;
+    uint32_t last = end.line == begin.line && span.end - start < len ? span.end - start : len;
     window shown = choose_window(first, len);
+    if (start == 0 && shown.from == 0)
+        shown.from = pkc_file_mark(span.file); // it takes no place on a terminal
     last = last < shown.to ? last : shown.to;
     pkc_buf_printf(out, "%5u | ", begin.line);
     put_source(out, line, shown.from, shown.to);
@@ -147,6 +150,11 @@ static void put_diag(pkc_buf *out, const pkc_diag *d, const palette *p)
 
 static void put_summary(pkc_buf *out, const pkc_diags *diags)
 {
+    size_t all = 0;
+    for (int i = 0; i <= PKC_SEVERITY_REMARK; i++)
+        all += diags->counts[i];
+    if (all > diags->list.len)
+        pkc_buf_printf(out, "%zu more are not shown\n", all - diags->list.len);
     size_t errors = diags->counts[PKC_SEVERITY_ERROR], warnings = diags->counts[PKC_SEVERITY_WARNING];
     if (errors)
         pkc_buf_printf(out, "%zu error%s", errors, errors == 1 ? "" : "s");

@@ -31,6 +31,20 @@ pkc_file *pkc_file_new(pkc_arena *arena, pkc_str name, const char *text, size_t 
     return file;
 }
 
+uint32_t pkc_file_mark(const pkc_file *file)
+{
+    return file->len >= 3 && memcmp(file->text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
+
+/// Characters of [from, to): bytes that continue one do not count.
+static uint32_t count_characters(const pkc_file *file, uint32_t from, uint32_t to)
+{
+    uint32_t count = 0;
+    for (uint32_t i = from ? from : pkc_file_mark(file); i < to; i++)
+        count += ((unsigned char)file->text[i] & 0xc0) != 0x80;
+    return count;
+}
+
 pkc_place pkc_file_place(const pkc_file *file, uint32_t offset)
 {
     if (offset > file->len)
@@ -43,7 +57,7 @@ pkc_place pkc_file_place(const pkc_file *file, uint32_t offset)
         else
             high = middle;
     }
-    return (pkc_place){low + 1, offset - file->lines[low] + 1};
+    return (pkc_place){low + 1, count_characters(file, file->lines[low], offset) + 1};
 }
 
 const char *pkc_file_line(const pkc_file *file, uint32_t line, uint32_t *len)

@@ -27,7 +27,7 @@ typedef struct pkc_span {
     uint32_t begin, end;
 } pkc_span;
 
-/// Line and column from 1; the column counts bytes.
+/// Line and column from 1; the column counts characters (a tab is one), the byte order mark of a file not.
 typedef struct pkc_place {
     uint32_t line, column;
 } pkc_place;
@@ -36,6 +36,8 @@ typedef struct pkc_place {
 pkc_file *pkc_file_new(pkc_arena *arena, pkc_str name, const char *text, size_t len);
 /// Where the offset lies; offsets beyond the end count as the end.
 pkc_place pkc_file_place(const pkc_file *file, uint32_t offset);
+/// Bytes of the byte order mark that the text begins with: 3, or 0 without one.
+uint32_t pkc_file_mark(const pkc_file *file);
 /// Start and length of a line (from 1) without its line end.
 const char *pkc_file_line(const pkc_file *file, uint32_t line, uint32_t *len);
 

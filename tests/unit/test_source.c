@@ -131,7 +131,7 @@ static void text_shows_the_line_notes_and_fixes(void **state)
     pkc_diag_help(d, "think");
     pkc_buf out = {0};
     pkc_diags_render_text(session, false, &out);
-    assert_string_equal(out.data, "a.pk:2:10: error E0101: '$$' cannot stand here\n"
+    assert_string_equal(out.data, "a.pk:2:9: error E0101: '$$' cannot stand here\n"
                                   "    2 | let \xc3\xa9 = $$;\n"
                                   "      |         ^~\n"
                                   "a.pk:1:5: note: see here\n"
