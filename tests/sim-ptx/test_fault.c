@@ -59,6 +59,24 @@ static void test_misuse(void **state)
                  PKSIM_FAULT_DIVERGENCE, "lane 20");
 }
 
+// CTAs so large that one fills a multiprocessor: the second half of the grid runs in the memory of the first,
+// which has written there, and must find it unwritten.
+static void test_memory_of_ctas_before(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_open_kernel(&rig, "mov.u32 %r1, %ctaid.x; setp.ge.u32 %p1, %r1, 4; @%p1 ld.shared.u32 %r2, [mem]; "
+                          "@!%p1 st.shared.u32 [mem], %t;");
+    uint64_t address = rig_alloc(&rig, 0, 128);
+    rig.config.limits.sms = 4;
+    struct pksim_launch launch = rig_launch(&rig, "k", 0, 8, 32, &address, sizeof address);
+    launch.dynamic_shared = 200000;
+    rig_run(&rig, &launch, 1);
+    assert_int_equal(rig.fault.kind, PKSIM_FAULT_UNINITIALISED);
+    assert_true(rig.fault.ctaid[0] >= 4);
+    rig_close(&rig);
+}
+
 static void test_endless_loop(void **state)
 {
     (void)state;
@@ -211,10 +229,15 @@ static void test_launch_limits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_memory_faults), cmocka_unit_test(test_misuse),
-        cmocka_unit_test(test_endless_loop),  cmocka_unit_test(test_deadlocks),
-        cmocka_unit_test(test_source_place),  cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_not_ptx),       cmocka_unit_test(test_damaged_texts),
+        cmocka_unit_test(test_memory_faults),
+        cmocka_unit_test(test_misuse),
+        cmocka_unit_test(test_memory_of_ctas_before),
+        cmocka_unit_test(test_endless_loop),
+        cmocka_unit_test(test_deadlocks),
+        cmocka_unit_test(test_source_place),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_not_ptx),
+        cmocka_unit_test(test_damaged_texts),
         cmocka_unit_test(test_launch_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
